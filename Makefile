@@ -31,15 +31,29 @@ SEED ?= 1
 fuzz: .venv/ready
 	PYTHONPATH=tests $(BIN)/python -m fuzz --jobs $(JOBS) --seed $(SEED) --out build/fuzz
 
+# Install packages of the system, if there are any to install; say which, and what becomes of the tests that need them.
+define install
+	@if [ -n "$(strip $(1))" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing by apt-get, for tests: $(strip $(1))"; \
+	    (apt-get update && apt-get install -y --no-install-recommends $(1)) || \
+	      echo "Cannot install $(strip $(1)): tests that need it are skipped."; \
+	  else \
+	    echo "Not installed, for want of root or apt-get: $(strip $(1)). Tests that need it are skipped."; \
+	  fi; \
+	fi
+endef
+
 lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The pages are tested in a real browser.
+# The pages are tested in a real browser. Without root, or without apt, its tests are skipped.
+BROWSER = $(if $(shell which chromium chromium-browser google-chrome 2>/dev/null),,chromium)
 browser:
-	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+	$(call install,$(BROWSER))
 
 # The checker of accessibility that tests of the studio use, where it is there; it is too large to be kept here.
 axe:
@@ -48,8 +62,7 @@ axe:
 # Records are read from real servers: PostgreSQL, and Spark, which needs Java. Without them their tests are skipped.
 SERVERS = $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) $(if $(shell command -v java),,default-jre-headless)
 servers:
-	[ -z "$(strip $(SERVERS))" ] || (apt-get update && apt-get install -y --no-install-recommends $(SERVERS)) || \
-	  echo "Cannot install $(strip $(SERVERS)): tests that need it are skipped."
+	$(call install,$(SERVERS))
 
 .venv/spark: .venv/ready requirements-spark.txt
 	if command -v uv >/dev/null; then \

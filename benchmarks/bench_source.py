@@ -165,7 +165,8 @@ def repeat(address: str, asked: list[Question], seconds: float, clients: int) ->
         done = sum(pool.map(client, range(clients)))
     cpu = time.process_time() - cpu
     print(
-        f"  repeated by {clients} clients, {done / seconds:.0f} a second: median {1000 * statistics.median(times):.1f} ms,"
+        f"  repeated by {clients} clients, {done / seconds:.0f} a second:"
+        f" median {1000 * statistics.median(times):.1f} ms,"
         f" {1000 * cpu / done:.1f} CPU ms with clients, wrong {wrong[0]}"
     )
 

@@ -13,6 +13,7 @@ from bench_ends import BENCHMARKS as ENDS
 from bench_growth import BENCHMARKS as GROWTH
 from bench_insiders import BENCHMARKS as INSIDERS
 from bench_minimality import BENCHMARKS as MINIMALITY
+from bench_phases import BENCHMARKS as PHASES
 from bench_rules import BENCHMARKS as RULES
 from bench_sums import BENCHMARKS as SUMS
 
@@ -27,7 +28,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED | ENDS),
-    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY),
+    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY | PHASES),
 }
 
 

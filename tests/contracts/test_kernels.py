@@ -124,6 +124,20 @@ def test_compiling_is_announced_only_when_something_compiles(capsys, monkeypatch
     cold._compiling.cache_clear()
 
 
+def test_the_first_use_says_that_it_compiles_and_later_ones_do_not(tmp_path):
+    """Where nothing is compiled ahead of time, what was compiled once is kept, and found by the next process."""
+    code = (
+        "from cellguard.faces.cli import cold; cold.announce(); import numpy as np; "
+        "from cellguard.table.sums_kernel import sum_rows; "
+        "print(sum_rows(np.zeros(3, np.int32), np.ones(3, np.int64), 1))"
+    )
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "CELLGUARD_KERNELS": "numba"}
+    words = [sys.executable, "-c", code]
+    done = [subprocess.run(words, env=env, capture_output=True, text=True) for _ in range(2)]
+    assert [one.stdout for one in done] == ["[3]\n"] * 2, done[0].stderr
+    assert ["Compiling, which takes" in one.stderr for one in done] == [True, False]
+
+
 def test_a_first_run_without_home_or_numba_says_nothing_and_writes_nothing(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['numba'] = None\n")
     (tmp_path / "tmp").mkdir()

@@ -22,7 +22,7 @@ from cellguard.methods.perturb.draw.distribution import exceedance
 from cellguard.methods.perturb.draw.mu import MuOptions, choose_mu, mu_by_formula, quantile_xd, smallest_mu
 from cellguard.methods.perturb.draw.noise import cell_noise, noise_statistics
 from cellguard.methods.perturb.draw.zes import Zes, draw_multipliers, perturbed
-from cellguard.rules.conversions import matched_p_and_q, p_from_k, p_with_prior, q_halfway
+from cellguard.rules.conversions import matched_p_and_q, p_from_k, q_halfway
 from cellguard.rules.limits import NoiseRule
 from cellguard.rules.linear import Dominance
 
@@ -62,7 +62,8 @@ def test_theorem_4(k, p):
 
 def test_choices_of_p_and_q():
     assert q_halfway(p_from_k(70)) / 100 == near(0.714286)
-    assert p_with_prior(70, 60) == near(0.6 * p_from_k(70))
+    p, q = matched_p_and_q(70)
+    assert p == near(q / 100 * p_from_k(70))
     assert [x / 100 for x in matched_p_and_q(70)] == [near(0.272727), near(0.636364)]
 
 

@@ -20,7 +20,7 @@ tables:
   - {name: by_area, by: [area, size class], value: turnover, decimals: 1, rules: [{min_frequency: 3}, {p_percent: 10}]}
   - {name: Sizes, by: [size class], value: turnover, decimals: 1, rules: [{min_frequency: 3}]}
   - {name: three, by: [area, size class, sex], value: count, rules: [{min_frequency: 2}], zeros: known}
-output: {folder: out, formats: [csv, sdmx, px, csvw, datapackage]}
+output: {folder: out, formats: [csv, sdmx, px, csvw, datapackage, eurostat]}
 """
 SIZES = ("1-9", "10-49", "250+")
 
@@ -85,6 +85,30 @@ def test_sdmx_csv_is_read_by_pysdmx(release, name):
         value = found["OBS_VALUE"]
         assert (value != value or str(value) == "") if row["flag"] else Decimal(str(value)) == Decimal(row["value"])
         assert (found["OBS_STATUS"], found["CONF_STATUS"]) == (("Q", "C") if row["flag"] else ("A", "F"))
+
+
+def test_the_internal_observations_say_why_each_is_confidential(release):
+    from pysdmx.io import read_sdmx
+
+    dataset = read_sdmx(str(release.parent / "internal/by_area.sdmx.csv"), validate=False).get_datasets()[0]
+    with (release.parent / "internal/by_area.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    assert {cell["status"] for cell in cells} == {"published", "primary", "secondary"}
+    for cell, (_, found) in zip(cells, dataset.data.iterrows(), strict=True):
+        assert Decimal(str(found["OBS_VALUE"])) == Decimal(cell["value"])
+        few = "min_frequency" in cell["reasons"]
+        expected = {"published": "F", "secondary": "D", "primary": "A" if few else "M"}[cell["status"]]
+        assert found["CONF_STATUS"] == expected, cell
+
+
+def test_eurostat_s_columns_keep_confidentiality_apart_from_flags(release):
+    for name in ("by_area", "Sizes", "three"):
+        with (release / f"{name}.eurostat.csv").open(newline="") as file:
+            found = list(csv.DictReader(file))
+        assert list(found[0])[:2] == ["DATAFLOW", "LAST UPDATE"]
+        for row, here in zip(rows(release, name), found, strict=True):
+            assert (here["OBS_VALUE"], here["OBS_FLAG"]) == (row["value"], "")
+            assert here["CONF_STATUS"] == ("C" if row["flag"] else "")
 
 
 def test_the_structure_is_valid_and_pysdmx_knows_its_codes(release):

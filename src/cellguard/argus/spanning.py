@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from cellguard.errors import HierarchyError, InputError, did_you_mean
+from cellguard.errors import HierarchyError, InputError
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.microdata.rda import Variable
@@ -138,9 +138,3 @@ def _digit_edges(codes: Sequence[str], variable: Variable, total: str) -> list[E
         for parent, child in zip([total, *path], path, strict=False):
             edges.setdefault(child, Edge(child, parent))
     return sorted(edges.values(), key=lambda edge: edge.code)
-
-
-def unknown_code(spanning: Spanning, where: str) -> InputError:
-    """Return the error about a code that the hierarchy does not have."""
-    what = spanning.variable.hrc or "the hierarchy"
-    return InputError(f"{where}: a code of {spanning.name!r} is not in {what}{did_you_mean('', [])}; add it there")

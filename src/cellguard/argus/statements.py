@@ -75,7 +75,6 @@ class _Working:
         self.table, self.status, self.cost = table, table.status.copy(), table.cost.copy()
         self.lower, self.upper = table.lower.copy(), table.upper.copy()
         self.manual = manual_levels(table, np.ones(len(table), bool))
-        self.was_unsafe = table.unsafe
 
     def result(self) -> ArgusTable:
         """Return the table as it is now."""

@@ -52,7 +52,7 @@ def read_external_totals(path: str | Path | object, tables: TableSet) -> Externa
     sums = []
     for name in dict.fromkeys(wanted):
         table = tables[str(name)]
-        number = [t.name for t in tables.tables].index(table.name)
+        number = tables.index(table.name)
         by = find_columns(source, {d.name: d for d in table.dimensions}, fixed=_FIXED)
         codes, keep = read_codes(source, by)
         for row in [i for i, n in enumerate(wanted) if n == name and keep[i]]:

@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 
 from cellguard.arrays import BoolArray, IntArray, LongArray, Positions
 from cellguard.attack.insider_knowledge import InsiderKnowledge
-from cellguard.proofs.levels import Levels
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.proofs.stack import Stack
@@ -75,10 +74,6 @@ class InsiderSystem:
     def any_of(self, listed: BoolArray) -> BoolArray:
         """Return which merged cells hold one of some cells."""
         return np.bincount(self.at, listed, self.n) > 0
-
-    def all_of(self, listed: BoolArray) -> BoolArray:
-        """Return which merged cells hold no cell but some."""
-        return ~self.any_of(~listed)
 
     def within(self, merged: BoolArray) -> sp.csr_array:
         """Return the relations over some merged cells alone."""
@@ -146,11 +141,6 @@ def system_of(standing: InsiderKnowledge) -> InsiderSystem:
         np.searchsorted(who[order], np.arange(int(who.max(initial=-1)) + 2)).astype(np.int64),
         cell[order], amount[order], standing,
     )  # fmt: skip
-
-
-def levels_of(system: InsiderSystem) -> Levels[LongArray]:
-    """Return the protection levels of merged cells against outsiders."""
-    return system.problem.levels.take(system.first)
 
 
 def _merged(standing: InsiderKnowledge) -> tuple[Positions, sp.csr_array]:

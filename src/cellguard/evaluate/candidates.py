@@ -9,7 +9,7 @@ from typing import Any
 from cellguard.errors import InputError, did_you_mean
 from cellguard.evaluate.rule_study import parse_written
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import method_names, sections
+from cellguard.job.registry import declared, method_names, sections
 from cellguard.job.rulespec import dump_rule
 from cellguard.rules.rule import Rule
 
@@ -35,7 +35,7 @@ class Policy:
         """Return the job with this policy; raises `JobError` where it makes no sense."""
         data = job.model_dump()
         data = {key: value for key, value in data.items() if key not in method_names() or key == self.method}
-        if self.method != "suppress":
+        if not declared(self.method).attacked:
             data.pop("attack", None)  # what attackers know is for the measure, and other methods do not ask
         for table, spec in zip(data["tables"], job.tables, strict=True):
             if spec.protect.method != self.method:
@@ -75,12 +75,14 @@ def parse_policies(
         for cost in costs or [""]
         for effort in efforts or [""]
     ]
-    return [
-        Policy(name, chosen, options)
-        for name in names
-        for chosen in sets
-        for options in (ways if name == "suppress" else [{}])
-    ]
+    return [Policy(name, chosen, options) for name in names for chosen in sets for options in _told(name, ways)]
+
+
+def _told(method: str, ways: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Return the ways that differ in what a table may say of this method; one without words, if there are none."""
+    known = declared(method).options.model_fields if method in method_names() else {}
+    told = [{key: word for key, word in way.items() if key in known} for way in ways]
+    return [way for number, way in enumerate(told) if way not in told[:number]]
 
 
 def _without_nones(data: object) -> Any:  # noqa: ANN401

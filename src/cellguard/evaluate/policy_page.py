@@ -6,10 +6,11 @@ Confidential.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from cellguard.evaluate.risk_utility import Point, RiskUtility
 from cellguard.evaluate.utility import MEASURES, Utility
+from cellguard.job.registry import find_method, method_names
 from cellguard.methods.suppress.report.losses import level_name
 from cellguard.report.canvas import INK, LINE, PRIMARY, SECONDARY, entitle, single
 from cellguard.report.evaluation import evaluation_page, part, table
@@ -18,23 +19,9 @@ from cellguard.report.section import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from cellguard.seam.method import Method
+
 _HEADS = ("Suppressed cells", "Suppressed value", "Width", "Distortion", "AAD", "Hellinger", "Rank", "Association")
-_KINDS = {
-    "suppress": (
-        "Every figure that is published is true. A later table of the same respondents must know of this one "
-        "(previous), or both be in one job.",
-        "The pattern depends on all tables of the set, so another table may mean another pattern.",
-    ),
-    "perturb": (
-        "All tables from the same multipliers agree and add up, whatever comes later; each new one is to be checked, "
-        "for differences of tables may give a multiplier away.",
-        "Any table can be made from the saved multipliers; only those of the job are calibrated.",
-    ),
-    "redistribute": (
-        "The number of records on the map stays; who knows that records were moved learns where few were.",
-        "Maps of other hexagons of the same records must not be published beside it.",
-    ),
-}
 
 
 def risk_utility_figure(compared: RiskUtility) -> Figure:
@@ -122,10 +109,15 @@ def _security(compared: RiskUtility) -> Section:
 
 def _character(compared: RiskUtility) -> list[Section]:
     """Return what methods are like by themselves."""
-    methods = [m for m in _KINDS if any(p.name.split(",")[0] == m for p in compared.points)]
+    compared_ones = [m for m in method_names() if any(p.name.split(",")[0] == m for p in compared.points)]
+    said = {name: cast("type[Method[Any, Any]]", find_method(name)) for name in compared_ones}
+    parts = {
+        "Robustness": {name: method.robustness for name, method in said.items()},
+        "Flexibility": {name: method.flexibility for name, method in said.items()},
+    }
     return [
-        part(name, title, words=[f"{m}: {_KINDS[m][column]}" for m in methods])
-        for column, (name, title) in enumerate((("robustness", "Robustness"), ("flexibility", "Flexibility")))
+        part(title.lower(), title, words=[f"{name}: {words}" for name, words in told.items() if words])
+        for title, told in parts.items()
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cellguard.evaluate.utility import MEASURES, Utility
+from cellguard.job.registry import declared
 from cellguard.seam.verdict import Kind
 from cellguard.table.arrow import Streams
 
@@ -190,7 +191,7 @@ class RiskUtility(Streams):
             text += " The job's own rules call no cell unsafe, so that there is no risk to compare."
         if best.inside_too_near > 0:
             cells = f"{best.inside_too_near:,} unsafe cells" if best.inside_too_near > 1 else "one unsafe cell"
-            cure = ": say `attack: {insiders: true}`" if best.name.startswith("suppress") else ""
+            cure = ": say `attack: {insiders: true}`" if _is_attacked(best) else ""
             text += f" Respondents can estimate others too closely in {cells} of it{cure}."
         return text
 
@@ -215,6 +216,11 @@ class RiskUtility(Streams):
 
         names, rows = self.rows()
         return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def _is_attacked(point: Point) -> bool:
+    """Return whether the method of a policy looks at respondents if the job asks for it."""
+    return declared(point.name.partition(",")[0]).attacked
 
 
 def ends(unsafe: int, shown: Mapping[str, str]) -> tuple[Point, Point]:

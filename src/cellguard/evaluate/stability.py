@@ -75,7 +75,7 @@ def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run =
             sample = drawn.job(job, work.path / "sample.parquet", seed, number)
             findings = assess_job(sample).findings
             for here in _listed(findings):
-                unsafe.add(here.table.name, _codes(here.table), findings.shown_primary(here.table.name))
+                unsafe.add(here.table.name, here.table.code_texts(), findings.shown_primary(here.table.name))
             release = _released(sample)
             failed += release is None
             for table in () if release is None else release.tables:
@@ -105,7 +105,7 @@ class _Tally:
 
     @classmethod
     def over(cls, tables: Mapping[str, Table]) -> _Tally:
-        places = {name: {key: i for i, key in enumerate(_keys(_codes(table)))} for name, table in tables.items()}
+        places = {name: {key: i for i, key in enumerate(_keys(table.code_texts()))} for name, table in tables.items()}
         seen, marked = ({name: np.zeros(len(table), np.int64) for name, table in tables.items()} for _ in range(2))
         return cls(places, seen, marked)
 
@@ -120,10 +120,6 @@ class _Tally:
             name: np.divide(self.marked[name], seen, out=np.full(len(seen), np.nan), where=seen > 0)
             for name, seen in self.seen.items()
         }
-
-
-def _codes(table: Table) -> list[npt.NDArray[np.object_]]:
-    return [np.array(d.codes, object)[codes] for d, codes in zip(table.dimensions, table.codes, strict=True)]
 
 
 def _keys(codes: Sequence[npt.NDArray[np.object_]]) -> Iterator[tuple[str, ...]]:

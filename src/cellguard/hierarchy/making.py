@@ -97,6 +97,15 @@ class Making:
         return read_hrc(path, lead=lead, total=total, labels=labels)
 
     @staticmethod
+    def read_codelist(
+        path: str | Path, name: str, *, total: str | None = None, labels: Mapping[str, str] = NOTHING
+    ) -> Hierarchy:
+        """Read a code list of an SDMX structure message (SDMX-ML 2.1 or 3.0, or SDMX-JSON)."""
+        from cellguard.hierarchy.sdmx import read_codelist
+
+        return read_codelist(f"{path}#{name}", Path(path), name, total=total, labels=labels)
+
+    @staticmethod
     def read_labels(path: str | Path) -> Mapping[str, str]:
         """Read a CSV file with the columns ``code`` and ``label``, to be given as ``labels``."""
         from cellguard.hierarchy.codelists import read_labels

@@ -80,7 +80,7 @@ class Assessment:
         warnings += [text for here in self.findings.by_table if not here.table.is_added for text in notices(here)]
         if self.job.attack.percent is not None and self.job.attack.percent < 1:
             warnings.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
-        for dimension in {d.name: d for t in self.tables.tables for d in t.dimensions}.values():
+        for dimension in self.tables.dimensions.values():
             pairs = [f"{a} and {b}" for a, b in dimension.overlaps()]
             if pairs:
                 warnings.append(

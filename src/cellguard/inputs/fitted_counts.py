@@ -54,7 +54,7 @@ def with_fitted(
         joined = link([*joined.tables, *made], tables.equations)
         judged |= {table.name: own for table, own in made.items()}
         # Codes that fit no others may divide a crossing table further, once it is one of the tables.
-        topics = [(table.response, table.population) for table in made]
+        topics = [table.topic for table in made]
         wanted = _with_latent_cells(joined, topics, {table.name for table in made})
     return tables, dict(rules)  # so that it is named as not checked
 
@@ -73,7 +73,7 @@ def _with_latent_cells(
 
 
 def _is_count(tables: TableSet, topic: Topic) -> bool:
-    return any(t.is_count for t in tables.tables if (t.response, t.population) == topic)
+    return any(t.is_count for t in tables.tables if t.topic == topic)
 
 
 def _fit(
@@ -95,7 +95,7 @@ def _fit(
 
 def _rules_of(tables: TableSet, topic: Topic, rules: Rules) -> list[Rule]:
     """Return the rules of all tables of a response, each once."""
-    listed = [rule for t in tables.tables if (t.response, t.population) == topic for rule in rules[t.name]]
+    listed = [rule for t in tables.tables if t.topic == topic for rule in rules[t.name]]
     return list({str(rule): rule for rule in listed}.values())
 
 

@@ -12,7 +12,7 @@ from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import DimensionSpec, MicrodataSpec, TableSpec
+from cellguard.job.specs import WAYS, DimensionSpec, MicrodataSpec, TableSpec
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT
@@ -46,7 +46,7 @@ class JobRecords:
         said: dict[str, object] = {}
         if spec.total is None and variable.total:
             said["total"] = variable.total
-        if not (spec.levels or spec.parents or spec.digits or spec.hrc):
+        if all(getattr(spec, way) is None for way in WAYS):
             if variable.hrc:
                 said |= {"hrc": str(self.metadata.file(variable.hrc, self.folder).resolve()), "lead": variable.lead}
             elif variable.digits:

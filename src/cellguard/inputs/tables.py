@@ -18,6 +18,7 @@ from cellguard.hierarchy.confidential_codes import may_be_values
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.hierarchy.recode import cut, merge, to_level
+from cellguard.hierarchy.sdmx import codelist_file, read_codelist
 from cellguard.inputs.earlier_releases import Earlier, earlier_files, join_earlier, read_earlier
 from cellguard.inputs.identity import check_identity
 from cellguard.inputs.latent import with_latent
@@ -172,6 +173,7 @@ def input_files(job: Job) -> dict[str, Path]:
     for spec in job.dimensions.values():
         names += [name for name in (spec.levels, spec.parents, spec.hrc, spec.labels) if isinstance(name, str)]
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
+        names += [codelist_file(one.codelist) for one in (spec, *spec.also) if one.codelist]
     names += [name for name in (job.known, job.policy_file) if name]
     files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)} | earlier_files(job)
     return {name: path for name, path in files.items() if name not in job.held}
@@ -272,7 +274,7 @@ def _flat(
 def _alternative(job: Job, name: str, also: AlsoSpec, main: Hierarchy, labels: Mapping[str, str]) -> Hierarchy:
     grouping = _read_grouping(job, name, also, Taken(list(main.leaves), main.hushed), main.total, labels)
     if grouping is None:
-        raise JobError(f"dimension {name!r}: the grouping {also.name!r} needs levels, parents, digits or hrc")
+        raise JobError(f"dimension {name!r}: the grouping {also.name!r} needs levels, parents, digits, hrc or codelist")
     return grouping
 
 
@@ -287,6 +289,9 @@ def _read_grouping(
         return read_parents(job.path(spec.parents), total=total, labels=labels)
     if spec.hrc:
         return read_hrc(job.path(spec.hrc), lead=spec.lead, total=total or TOTAL, labels=labels)
+    if spec.codelist:
+        path, column = job.path(codelist_file(spec.codelist)), job.dimensions[name].column_of(name)
+        return read_codelist(spec.codelist, path, column, total=total, labels=labels)
     if spec.digits:
         digits, total = spec.digits, total or TOTAL
         return by_digits(taken.codes, digits, total=total, labels=labels, name=name, hushed=taken.hushed)

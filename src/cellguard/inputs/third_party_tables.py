@@ -15,6 +15,7 @@ from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.confidential_codes import may_be_values, suggested_column
 from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
+from cellguard.hierarchy.sdmx import codelist_file, read_codelist
 from cellguard.microdata.rda import describes_cells, read_rda_of_cells
 from cellguard.reading.dialect import Dialect
 from cellguard.table.apriori import State
@@ -25,7 +26,7 @@ from cellguard.table.source import Source, open_source
 from cellguard.table.table import Table
 
 TO_PROTECT = Mark("suppressed")
-_WAYS = ("levels", "parents", "hrc", "digits", "total")
+_WAYS = ("levels", "parents", "hrc", "codelist", "digits", "total")
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,9 @@ def _dimension(text: str, sources: Sequence[Source]) -> Dimension:
         return Dimension(name, read_parents(given["parents"]))
     if "hrc" in given:
         return Dimension(name, read_hrc(given["hrc"], total=total))
+    if "codelist" in given:
+        path = Path(codelist_file(given["codelist"]))
+        return Dimension(name, read_codelist(given["codelist"], path, name, total=given.get("total")))
     if "digits" in given:
         hushed = may_be_values(codes, rows, total)
         return Dimension(name, by_digits(codes, _digits(given["digits"]), total=total, name=name, hushed=hushed))

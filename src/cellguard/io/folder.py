@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +28,7 @@ from cellguard.io.writers.csv_injection import unguarded
 from cellguard.io.writers.release_files import write_release
 from cellguard.job.formats import PAGES
 from cellguard.job.names import check_names, check_stored_names
-from cellguard.job.registry import find_method, method_names
+from cellguard.job.registry import declared, find_method, method_names
 from cellguard.job.yamlfile import read_yaml
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import LAYOUT, Outcome
@@ -159,7 +159,7 @@ class OutputFolder:
 
     def refuse_uncertified(self) -> None:
         """Refuse a folder of a method that gives no certificate."""
-        if self.method != "suppress":
+        if not declared(self.method).attacked:
             done = find_method(self.method).participle
             raise InputError(
                 f"the tables in {str(self.path)!r} were {done}, not suppressed: there is no pattern and no "
@@ -264,7 +264,7 @@ class OutputFolder:
 
 
 def cell_keys(
-    response: str, by: Sequence[str], columns: Sequence[Sequence[str]], totals: Sequence[str]
+    response: str, by: Sequence[str], columns: Sequence[Iterable[str]], totals: Sequence[str]
 ) -> list[CellKey]:
     """Return for each row of a table its response and the codes that are not totals, whatever their order."""
     rows = zip(*columns, strict=True)

@@ -11,10 +11,10 @@ import numpy as np
 from cellguard.errors import InputError, did_you_mean, listing
 from cellguard.io.folder import OutputFolder
 from cellguard.job.names import check_stored_names
+from cellguard.job.registry import declared
+from cellguard.seam.look import Look
 from cellguard.views.grid import Grid
 from cellguard.views.terminal import View
-
-_DUST = 1e-9  # of a cell's value, below which a protection level is none
 
 
 def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
@@ -26,17 +26,18 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
     check_stored_names(folder, (name, *by))
     guarded = set(about[name]["guarded"])
     rows = output.rows(name, internal=internal, guarded=set() if internal else guarded)
-    noisy = internal and output.method == "perturb"
+    look: Look = declared(output.method).look
+    changed = internal and bool(look.figure)
     try:
         codes = _codes(rows, by)
-        if noisy:
+        if changed:
             released = (output.outside / f"{name}.csv").exists()
             shown = set(_codes(output.rows(name, internal=False, guarded=guarded), by)) if released else None
-            status = tuple(_perturbed_status(row, c, shown, checked) for row, c in zip(rows, codes, strict=True))
+            status = tuple(_status(look, row, c, shown) for row, c in zip(rows, codes, strict=True))
         else:
             status = tuple(row["status"] if internal else "suppressed" if row["flag"] else "published" for row in rows)
-        true = tuple(row["value"] for row in rows) if noisy else ()
-        value = tuple(row["perturbed"] if true else row["value"] for row in rows)
+        true = tuple(row["value"] for row in rows) if changed else ()
+        value = tuple(row[look.figure] if changed else row["value"] for row in rows)
     except KeyError as error:
         raise InputError(f"{str(folder)!r} is damaged: table {name!r} has no column {error.args[0]!r}") from None
     except ValueError:
@@ -50,7 +51,12 @@ def read_view(folder: Path, table: str | None, *, internal: bool) -> View:
         for axis, column in zip(axes, columns, strict=True)
     ]
     grid = Grid(name, axes, places)
-    return View(grid, codes, value, status, internal, output.method == "perturb", checked, true)
+    return View(grid, codes, value, status, internal, look, checked, true)
+
+
+def stored_tables(output: OutputFolder) -> list[str]:
+    """Return the names of the tables that the internal half of a folder has."""
+    return list(_tables(output, internal=True))
 
 
 def _tables(output: OutputFolder, internal: bool) -> dict[str, Any]:
@@ -80,20 +86,11 @@ def _codes(rows: Sequence[Mapping[str, str]], by: Sequence[str]) -> tuple[tuple[
     return tuple(tuple(row[c] for c in columns) for row in rows)
 
 
-def _perturbed_status(
-    row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None, checked: bool
-) -> str:
-    """Return the status of a perturbed cell: of one that nothing was found about by its protection level and its
-    S_N.
-    """
+def _status(look: Look, row: Mapping[str, str], codes: tuple[str, ...], shown: set[tuple[str, ...]] | None) -> str:
+    """Return the status of a cell whose figure was changed; what the release lacks is not published."""
     if shown is not None and codes not in shown:
         return "unpublished"
-    if checked and row["status"] not in {"safe", "not proven"}:
-        return row["status"]
-    least = _DUST * abs(float(row["value"]))
-    if not checked and float(row["S_N"]) > least:
-        return "unsafe"
-    return "sensitive" if float(row["need"]) > least else "safe"
+    return row.get("status", "published") if look.status is None else look.status(row)
 
 
 def _choose(table: str | None, names: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ _BUILT_IN = {
     "metadata": "cellguard.io.writers.metadata",
     "csvw": "cellguard.io.writers.csvw",
     "datapackage": "cellguard.io.writers.datapackage",
+    "eurostat": "cellguard.io.writers.eurostat",
     "parquet": "cellguard.io.writers.parquet",
     "px": "cellguard.io.writers.px",
     "sdmx": "cellguard.io.writers.sdmx",

@@ -46,7 +46,7 @@ class Registered(Protocol):
 
     ``options`` is what a table may say in `protect`; ``settings`` what the job may say under the method's name;
     ``attacked`` says that what is suppressed is attacked, as the job's `attack` says; ``surveyed`` that rules see
-    respondents as `survey` says. What is not ``tabular`` has no cells that add up.
+    respondents as `survey` says. What is not ``tabular`` has no cells that add up. ``look`` is a `Look`.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Registered(Protocol):
     attacked: bool
     surveyed: bool
     tabular: bool
+    look: Any
 
     @classmethod
     def fault(cls, job: Any) -> str | None:  # noqa: ANN401

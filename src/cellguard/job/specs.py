@@ -71,8 +71,11 @@ NegativeSpec = Annotated[
 RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema({"type": "object"})]
 
 
+WAYS = ("levels", "parents", "digits", "hrc", "codelist")  # how a hierarchy may be given
+
+
 class GroupingSpec(Spec):
-    """A hierarchy from a file or from the digits of the codes; at most one of levels, parents, digits, hrc."""
+    """A hierarchy from a file or from the digits of the codes; at most one way."""
 
     levels: str | None = Field(None, min_length=1, description="CSV file with one column a level, coarsest first")
     parents: str | None = Field(
@@ -81,10 +84,13 @@ class GroupingSpec(Spec):
     digits: list[int] | None = Field(None, min_length=1, description="how many characters each level adds to the code")
     hrc: str | None = Field(None, min_length=1, description="τ-ARGUS .hrc file")
     lead: str = Field("@", description="the string that marks the depth in a .hrc file")
+    codelist: str | None = Field(
+        None, min_length=1, description="SDMX structure message, or FILE#LIST if nothing says which code list it is"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> GroupingSpec:
-        given = [key for key in ("levels", "parents", "digits", "hrc") if getattr(self, key) is not None]
+        given = [key for key in WAYS if getattr(self, key) is not None]
         if len(given) > 1:
             raise ValueError(f"give one of {' and '.join(given)}, not both")
         return self
@@ -241,8 +247,8 @@ class OutputSpec(Spec):
     folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
     formats: list[Annotated[str, AfterValidator(_known_format)]] = Field(
         ["csv", "html"],
-        description="csv, csvw, datapackage, html, parquet, px, sdmx, xlsx, or one that an installed package adds; csv "
-        "is always written; html is the report, for the officer and for the public",
+        description="csv, csvw, datapackage, eurostat, html, parquet, px, sdmx, xlsx, or one that an installed package "
+        "adds; csv is always written; html is the report, for the officer and for the public",
     )
 
     raw_codes: bool = Field(

@@ -13,7 +13,7 @@ from cellguard.errors import InputError
 from cellguard.io.record import Entry
 from cellguard.io.write import check_room
 from cellguard.job.jobfile import Job
-from cellguard.pipeline.folders import verify
+from cellguard.pipeline.folders import verify_if_possible
 from cellguard.pipeline.job_folder import JobFolder, RunFolder
 from cellguard.pipeline.jobs import run as run_job
 from cellguard.run_context import Run
@@ -62,7 +62,7 @@ def protect_job(
     outcome = run_job(job, folder=place.path, within=within, **asked)
     place.output.write(outcome, run=within.endless())
     early = within.cancel.stopped or within.deadline is not None
-    why = "early" if early else "random" if job.method != "suppress" else ""
+    why = "early" if early else "" if outcome.method.repeatable else "random"
     said = {
         "run": place.number,
         "command": command_of(folder, job, asked, place),
@@ -143,7 +143,8 @@ def decide(folder: JobFolder, what: str, number: int, reason: str, *, who: str, 
 
 
 def _refuse_unproven(run: RunFolder) -> None:
-    if run.output.method == "suppress" and not verify(run.path).valid:
+    found = verify_if_possible(run.path)
+    if found is not None and not found.valid:
         raise InputError(f"the certificate of run {run.number} does not hold; see what `cellguard verify` says")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cellguard.attack.audit import audit
 from cellguard.attack.nearness import nearest_to, respondents_of, suspects
@@ -20,7 +20,7 @@ from cellguard.io.stored_explanations import StoredExplanations, read_explanatio
 from cellguard.io.stored_run import Stored
 from cellguard.io.stored_sums import sums_of_folder
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import refuse_other
+from cellguard.job.registry import declared, find_method, refuse_other
 from cellguard.methods.suppress.explained_cell import Context, explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
 from cellguard.methods.suppress.files.rewriting import rewrite_release
@@ -28,11 +28,15 @@ from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.judged_sums import with_unsafe_sums
 from cellguard.methods.suppress.method import FixedPattern
 from cellguard.methods.suppress.result import Choice, SuppressionResult
+from cellguard.pipeline.changed_cell import explain_changed
 from cellguard.pipeline.jobs import assess_job, outcome_of
 from cellguard.run_context import Run, timed
 from cellguard.seam.outcome import Outcome
 from cellguard.verifier.verify import CHECKS, Check, Verification
 from cellguard.verifier.verify import verify as verify_files
+
+if TYPE_CHECKING:
+    from cellguard.seam.method import Method
 
 
 def audit_folder(
@@ -122,7 +126,20 @@ def verify(
     """
     path = Path(folder)
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path
+    if path.is_dir() and not certificate.is_file() and release is None and internal is None:
+        found = verify_if_possible(path)
+        if found is not None:
+            return found
+        OutputFolder(path).refuse_uncertified()
     return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_release)
+
+
+def verify_if_possible(folder: str | Path) -> Verification | None:
+    """Check an output folder as its method does; None if there is nothing in it to be checked."""
+    method = OutputFolder(folder).method
+    if declared(method).attacked:
+        return verify_files(Path(folder) / "internal" / "certificate.json", rewrite=rewrite_release)
+    return cast("type[Method[Any, Any]]", find_method(method)).verify(Path(folder))
 
 
 def verify_inputs(inside: str | Path, job: Job, *, within: Run = Run()) -> tuple[Check, ...]:  # noqa: B008
@@ -207,8 +224,11 @@ def explain_cell(folder: str | Path, name: str, *, table: str | None = None) -> 
     """Say in words what a cell of an output folder is, what the rules say of it, and why it is suppressed or not.
 
     What the run knew is read from the folder. Only of an older one, which does not tell, is it worked out by an audit.
+    Of a table whose figures were changed it is said how, and whatever else the method tells.
     """
-    return Explainer.of(folder).lines(name, table)
+    if declared(OutputFolder(folder).method).attacked:
+        return Explainer.of(folder).lines(name, table)
+    return explain_changed(folder, name, table)
 
 
 def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[str]:

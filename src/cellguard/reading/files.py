@@ -20,6 +20,7 @@ from cellguard.reading.dialect import Dialect, read_first, read_header
 from cellguard.reading.features import FEATURES, read_features
 from cellguard.reading.frames import from_mapping
 from cellguard.reading.office import OFFICE, read_office
+from cellguard.reading.px import PX, read_px
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _refuse_database(path: Path) -> pa.Table:
 
 PARQUET = Kind(frozenset({".parquet", ".pq"}), _read_parquet)
 DATABASE = Kind(frozenset({".duckdb", ".ddb", ".db"}), _refuse_database)
-KINDS = (PARQUET, DATABASE, Kind(OFFICE, read_office), Kind(FEATURES, read_features))
+KINDS = (PARQUET, DATABASE, Kind(OFFICE, read_office), Kind(FEATURES, read_features), Kind(PX, read_px))
 
 
 def kind_of(path: Path) -> Kind | None:

@@ -149,7 +149,7 @@ class Findings(Streams):
 
     def shown_primary(self, name: str) -> BoolArray:
         """Return which cells of one table are unsafe, be it only because another table of the set says so."""
-        number = [t.name for t in self.tables.tables].index(name)
+        number = self.tables.index(name)
         return self.primary[self.tables.cells_of[number]]
 
     def to_arrow(self) -> pa.Table:

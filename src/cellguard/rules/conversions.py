@@ -53,15 +53,6 @@ def estimate_from_dominance(rule: Dominance, q: float = 100) -> PPercent | Prior
     return PriorPosterior(q / 100 * p, q, coalition=rule.n - 1, inclusive=rule.inclusive)
 
 
-def p_with_prior(k: float, q: float) -> float:
-    """Return the smallest p for which cells safe under dominance with ``k`` are safe with prior knowledge ``q`` (4.4).
-
-    >>> round(p_with_prior(70, 100), 4)
-    42.8571
-    """
-    return q / 100 * p_from_k(k)
-
-
 def q_halfway(p: float) -> float:
     """Return the suggested q, halfway between p and 100 percent.
 
@@ -72,7 +63,7 @@ def q_halfway(p: float) -> float:
 
 
 def matched_p_and_q(k: float) -> tuple[float, float]:
-    """Return the p and q that satisfy both `p_with_prior` and `q_halfway`: p = a / (2 - a) with a = 1/k - 1.
+    """Return the p and q that satisfy both p = q a (4.4) and `q_halfway`: p = a / (2 - a), a = 1/k - 1.
 
     >>> [round(x, 4) for x in matched_p_and_q(70)]
     [27.2727, 63.6364]

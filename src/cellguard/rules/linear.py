@@ -131,6 +131,11 @@ class Dominance(_Linear):
         return _ratio(top, cells.whole(self.n))
 
     @property
+    def conf_status(self) -> str:  # type: ignore[override]
+        """Dominance by one respondent, by two, or another concentration."""
+        return {1: "O", 2: "T"}.get(self.n, "M")
+
+    @property
     def noise(self) -> NoiseRule:
         """n - 1 others may not come closer than theorem 4 of Cuppen (2000) says."""
         return NoiseRule(self.n, self.k)
@@ -154,6 +159,7 @@ class _Estimate(_Linear):
     """
 
     __slots__ = ()
+    conf_status = "M"
     coalition: int
     waivers: bool
 

@@ -33,7 +33,7 @@ def with_others(tables: TableSet, rules: Mapping[str, Sequence[Rule]]) -> TableS
     if not groups:
         return tables
     changed = {}
-    for dimension in {d.name: d for t in tables.tables for d in t.dimensions}.values():
+    for dimension in tables.dimensions.values():
         asked = [g.codes for g in groups if g.dimension == dimension.name]
         changed[dimension.name] = _with_groupings(dimension, asked) if asked else dimension
     made = [_with_cells(_with_dimensions(t, changed), list(dict.fromkeys(wanted[t.name]))) for t in tables.tables]

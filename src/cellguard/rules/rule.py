@@ -87,6 +87,8 @@ class Rule(ABC):
     inclusive: bool = False
     # What helps where no suppressing of cells does.
     cure: ClassVar[str] = ""
+    # The code of SDMX's CL_CONF_STATUS for a cell that the rule calls unsafe.
+    conf_status: str = "C"
     # What an attacker cannot find out about unsafe counts, beyond what holds for all.
     promise: ClassVar[str] = ""
 

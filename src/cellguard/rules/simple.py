@@ -57,6 +57,7 @@ class MinFrequency(Rule):
     hide: Hide = "exact"
     nonzero: bool = False
     counted = True
+    conf_status = "A"
 
     def __post_init__(self) -> None:
         check_whole("min_frequency", "n", self.n, 1)
@@ -184,6 +185,7 @@ class MaxShare(_LargestShare):
     k: Percent
     inclusive: bool = False
     protection_percent: Percent = PROTECTION_PERCENT
+    conf_status = "O"
 
     def __post_init__(self) -> None:
         check_share("max_share", self.k)

@@ -19,6 +19,7 @@ from cellguard.job.jobfile import Job
 from cellguard.job.registry import Registered, register
 from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.run_context import Run
+from cellguard.seam.look import Look
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
 from cellguard.seam.summary import Summary
@@ -28,6 +29,7 @@ from cellguard.table.table import Table
 
 if TYPE_CHECKING:
     from cellguard.attack.insider_pairs import Hint
+    from cellguard.verifier.verify import Verification
 
 
 class Result(ABC):
@@ -99,7 +101,9 @@ class Method(ABC, Generic[A, P]):
     job may say under the method's name. ``keeps_internal`` says that internal files are written even if nothing may be
     released, ``ends_early`` that a run may be stopped with a result, ``attacked`` that what is suppressed is attacked.
     What is not ``tabular`` has no cells that add up. Unless it is ``surveyed``, its rules see respondents as they are
-    given, whatever `survey` says, and nobody asks who has only zeros.
+    given, whatever `survey` says, and nobody asks who has only zeros. What is not ``repeatable`` draws secret numbers,
+    so that the same command gives another release. ``look`` says how its tables are shown, ``robustness`` and
+    ``flexibility`` what a comparison says of later tables.
     """
 
     job: Job
@@ -112,6 +116,10 @@ class Method(ABC, Generic[A, P]):
     tabular: ClassVar[bool] = True
     attacked: ClassVar[bool] = False
     surveyed: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
+    look: ClassVar[Look] = Look()
+    robustness: ClassVar[str] = ""
+    flexibility: ClassVar[str] = ""
 
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)
@@ -174,3 +182,13 @@ class Method(ABC, Generic[A, P]):
 
     def seal(self, outcome: Outcome[P], folder: Path) -> None:
         """Tie together the files of a folder that is complete but for this; methods without a proof do nothing."""
+
+    @classmethod
+    def verify(cls, folder: Path) -> Verification | None:
+        """Check an output folder anew, with code of its own; None if nothing in it can be checked."""
+        return None
+
+    @classmethod
+    def explain(cls, folder: Path, table: str, row: Mapping[str, str]) -> Sequence[str]:
+        """Say more of a cell than its true and its published value; ``row`` is what the internal table has of it."""
+        return ()

@@ -34,7 +34,6 @@ class Column:
     zeros: int
     widths: int
     negative: int
-    has_total: bool
 
     @property
     def is_number(self) -> bool:
@@ -77,7 +76,6 @@ def look_at(opened: Opened) -> list[Column]:
         word = f"nullif(trim({text}), '')"
         point = f"regexp_matches({word}, {quoted(NUMBER)})"
         comma = f"regexp_matches(replace({word}, ',', '.'), {quoted(NUMBER)}) AND NOT contains({word}, '.')"
-        totals = ", ".join(map(quoted, TOTALS))
         parts += [
             f"count({word})",
             f"count(DISTINCT {word})",
@@ -87,11 +85,10 @@ def look_at(opened: Opened) -> list[Column]:
             f"count_if(regexp_matches({word}, '^0[0-9]+$'))",
             f"count(DISTINCT length({word}))",
             f"count_if(starts_with({word}, '-'))",
-            f"coalesce(bool_or({text} IN ({totals})), false)",
         ]
     sample = f"(SELECT * FROM {opened.noting} LIMIT {SAMPLE})"  # noqa: S608
     found = opened.rows(f"SELECT count(*), {', '.join(parts)} FROM {sample}")[0]  # noqa: S608
     opened.refuse_broken_lines()
     if not found[0]:
         raise InputError(f"{opened.name}: there are no rows; the data are empty")
-    return [Column(n, found[0], *found[9 * i + 1 : 9 * i + 10]) for i, n in enumerate(opened.columns)]
+    return [Column(n, found[0], *found[8 * i + 1 : 8 * i + 9]) for i, n in enumerate(opened.columns)]

@@ -27,6 +27,7 @@ from cellguard.suggest.cells import Draft, draft_cells_job
 from cellguard.suggest.columns import Column, look_at
 from cellguard.suggest.points import draft_map_job
 from cellguard.suggest.records import draft_records_job
+from cellguard.suggest.sdmx import draft_sdmx_job, holds_observations
 from cellguard.suggest.shape import inner_cells, point_columns, total_codes, warnings_about
 from cellguard.table.additivity import allowance
 
@@ -54,11 +55,18 @@ class Suggestion:
         return dict(yaml.safe_load(self.text))
 
 
-def suggest_job(data: str | Path, folder: str | Path | None = None, *, rda: str | Path | None = None) -> Suggestion:
+def suggest_job(
+    data: str | Path,
+    folder: str | Path | None = None,
+    *,
+    rda: str | Path | None = None,
+    structure: str | Path | None = None,
+) -> Suggestion:
     """Guess a job from a table of cells or from records; each guess is explained in its text, to be read and corrected.
 
     Paths in it are relative to ``folder``, where the job is to be; without one, to that of the data. ``rda`` are the
-    metadata of τ-ARGUS, if they are not called like the data. It writes nothing.
+    metadata of τ-ARGUS, if they are not called like the data; ``structure`` is the SDMX structure message of SDMX-CSV,
+    if it does not lie beside the data. It writes nothing.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as here:
@@ -70,7 +78,9 @@ def suggest_job(data: str | Path, folder: str | Path | None = None, *, rda: str 
     """
     path = Path(data)
     place = path.parent if folder is None else Path(folder)
-    draft = draft_job(path, place, None if rda is None else Path(rda))
+    draft = draft_job(
+        path, place, None if rda is None else Path(rda), structure=None if structure is None else Path(structure)
+    )
     off = needed_tolerance(_as_job(draft, place)) if draft.cells else 0
     text = draft.with_tolerance(off) if off else draft.text
     return Suggestion(f"# yaml-language-server: $schema={SCHEMA}\n{text}", draft.files)
@@ -90,7 +100,7 @@ def _as_job(draft: Draft, place: Path) -> Job:
     return Job.parse(data, folder=place, held=held)
 
 
-def draft_job(data: Path, folder: Path, rda: Path | None = None) -> Draft:
+def draft_job(data: Path, folder: Path, rda: Path | None = None, *, structure: Path | None = None) -> Draft:
     """Return a job for the table or the records in a file; paths in it are relative to the job's folder."""
     if data.suffix.lower() in _JOBS:
         raise InputError(
@@ -98,6 +108,8 @@ def draft_job(data: Path, folder: Path, rda: Path | None = None) -> Draft:
             f"{data.name} --out out. To write another, name the data: cellguard init data.csv --out other.yaml"
         )
     check_readable(data)
+    if structure is not None or holds_observations(data):
+        return draft_sdmx_job(data, folder, structure)
     if rda is None:
         data, rda = _with_metadata(data)
     else:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cellguard.errors import InputError
 from cellguard.table.columns import all_headed
 
@@ -39,7 +37,7 @@ def of_cells(names: Sequence[str], codes: Sequence[Any], columns: Mapping[str, A
 
 def of_table(table: Table, columns: Mapping[str, Any]) -> pa.Table:
     """Return the codes of a table's cells and columns about them."""
-    codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+    codes = [column.tolist() for column in table.code_texts()]
     return of_cells([d.name for d in table.dimensions], codes, columns)
 
 

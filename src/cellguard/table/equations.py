@@ -95,7 +95,7 @@ def _covered(
 ) -> npt.NDArray[np.bool_]:
     covered = np.zeros(len(rows), bool)
     for table in tables:
-        if (table.response, table.population) == topic:
+        if table.topic == topic:
             covered |= _covers(table, rows, numbering)
     return covered
 

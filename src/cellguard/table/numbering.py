@@ -54,8 +54,8 @@ def number_cells(tables: Sequence[Table]) -> Numbering:
     dimensions = shared_dimensions(tables)
     sizes = [len(d.codes) for d in dimensions.values()]
     columns = tuple(np.concatenate([_column(table, name) for table in tables]).astype(np.int32) for name in dimensions)
-    topics = tuple(dict.fromkeys((t.response, t.population) for t in tables))
-    topic = np.repeat([topics.index((t.response, t.population)) for t in tables], [len(t) for t in tables])
+    topics = tuple(dict.fromkeys(t.topic for t in tables))
+    topic = np.repeat([topics.index(t.topic) for t in tables], [len(t) for t in tables])
     key = combine(columns, sizes, room=len(topics))
     _, first, inverse = np.unique(key * len(topics) + topic, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.intp)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cellguard.hierarchy.hierarchy import Dimension
+    from cellguard.table.table import Table
 
 STATUS = ("published", "primary", "secondary", "unpublished")
 
@@ -103,6 +104,23 @@ class ReleasedTable(Streams):
     def __post_init__(self) -> None:
         if any(self.units[row] is not None for row in np.flatnonzero(self.suppressed).tolist()):
             raise InternalError(f"table {self.name!r}: a suppressed cell of the release has a value")
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        units: Sequence[int | None],
+        *,
+        suppressed: BoolArray | None = None,
+        decimals: int | None = None,
+    ) -> ReleasedTable:
+        """Return a table with these values in place of the true ones: one for each cell that is not unpublished."""
+        rows = np.flatnonzero(~table.unpublished)
+        names = tuple(d.name for d in table.dimensions)
+        hidden = np.zeros(len(rows), bool) if suppressed is None else suppressed
+        decimals = table.decimals if decimals is None else decimals
+        codes = table.code_texts(rows)
+        return cls(table.name, names, codes, units, hidden, table.response, table.population, decimals)
 
     @classmethod
     def of_texts(
@@ -220,9 +238,5 @@ def release(pattern: Pattern, amounts: Sequence[int], grains: Sequence[int]) -> 
         hidden, shown = pattern.hidden[cells[rows]], cells[rows].tolist()
         exact = rounded([int(amounts[c]) for c in shown], [int(grains[c]) for c in shown], table.decimals)
         units = [None if gone else value for gone, value in zip(hidden.tolist(), exact, strict=True)]
-        codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
-        names = tuple(d.name for d in table.dimensions)
-        released.append(
-            ReleasedTable(table.name, names, codes, units, hidden, table.response, table.population, table.decimals)
-        )
-    return Release.of(released, {d.name: d for table in linked.tables for d in table.dimensions})
+        released.append(ReleasedTable.of(table, units, suppressed=hidden))
+    return Release.of(released, linked.dimensions)

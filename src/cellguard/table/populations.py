@@ -118,7 +118,7 @@ def extents_of(tables: Sequence[Table]) -> tuple[list[Extent], Mapping[str, Held
     for table, own in zip(tables, selecting, strict=True):
         where = {d.name: _leaves_of(held[d.name], code) for d, code in own.items()}
         by = tuple(d.name for d in table.dimensions if d.name not in where)
-        extents.append(Extent(table.name, (table.response, table.population), by, where))
+        extents.append(Extent(table.name, table.topic, by, where))
     return extents, {name: own.held[own.total] for name, own in held.items()}
 
 

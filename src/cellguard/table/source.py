@@ -22,6 +22,7 @@ from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT, 
 from cellguard.reading.dialect import Dialect
 from cellguard.reading.encodings import check_readable, read_text
 from cellguard.reading.files import as_frame, columns_of_text, kind_of
+from cellguard.reading.sdmx_csv import as_cells, is_sdmx_csv
 from cellguard.reading.status_letters import EMPTY, suppressed_statuses
 from cellguard.reading.vocabulary import HIDDEN, INFINITE, MISSING, NO, NUMBER, YES, YES_OR_NO
 
@@ -263,5 +264,7 @@ def _open_csv(path: Path, dialect: Dialect) -> Source:
             "give each line one field a column"
         )
     has_header = not dialect.columns
+    if has_header and is_sdmx_csv(header):
+        columns = as_cells(columns, name)
     lines = line_numbers(io.BytesIO(data), delimiter, len(columns), header=has_header)
     return Source(columns, Place(name, first=1 + has_header, lines=lines), dialect.decimal)

@@ -112,7 +112,7 @@ class RecordSums:
             rows, group = self._rows(linked, own, owner)
             kinds: dict[str, list[Made]] = {}
             for table in linked.tables:
-                if table.name in made and (table.response, table.population) == topic:
+                if table.name in made and table.topic == topic:
                     kinds.setdefault(made[table.name].seen, []).append(made[table.name])
             for same in kinds.values():
                 taken = [t.name for t in linked.tables] + [t.table.name for t in tables]
@@ -220,7 +220,7 @@ class RecordSums:
     ) -> SumTable:
         like = linked[same[0].name]
         topic = like.response, like.population
-        given = [self.others.get(t.name, ()) for t in linked.tables if (t.response, t.population) == topic]
+        given = [self.others.get(t.name, ()) for t in linked.tables if t.topic == topic]
         every = [rule for rules in [*(one.rules for one in same), *given] for rule in rules if _judges_cells(rule)]
         rules = tuple({str(rule): rule for rule in every}.values())
         facts = tuple(

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, Positions
 from cellguard.errors import InputError, Place, UnknownCode, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension, IntArray
 from cellguard.table.apriori import Apriori, State
@@ -109,6 +109,15 @@ class Table:
     def value(self) -> FloatArray:
         """The cell totals."""
         return self.facts.total
+
+    @property
+    def topic(self) -> tuple[str, str]:
+        """What the table is about: its response and its population."""
+        return self.response, self.population
+
+    def code_texts(self, rows: Positions | slice = slice(None)) -> tuple[npt.NDArray[np.object_], ...]:
+        """Return for each dimension the codes of some cells, or of all, as texts."""
+        return tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(self.dimensions, self.codes, strict=True))
 
     @property
     def never_negative(self) -> bool:

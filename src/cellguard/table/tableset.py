@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import Disagreement, InputError, NotAdditive, did_you_mean
+from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.table.additivity import allowance, check_additive
 from cellguard.table.apriori import State
 from cellguard.table.equations import Equation, equation_relations, parse_equation
@@ -113,6 +114,15 @@ class TableSet:
                 unlisted[cells] = False
         return unlisted
 
+    @cached_property
+    def dimensions(self) -> Mapping[str, Dimension]:
+        """The dimensions of all tables by their names."""
+        return {d.name: d for table in self.tables for d in table.dimensions}
+
+    def index(self, name: str) -> int:
+        """Return the position of a table."""
+        return [table.name for table in self.tables].index(name)
+
     @property
     def topics(self) -> tuple[Topic, ...]:
         """The different responses and populations."""
@@ -121,7 +131,7 @@ class TableSet:
     @cached_property
     def ready_made(self) -> tuple[Topic, ...]:
         """The responses and populations no table of which is made from records, but for those of earlier releases."""
-        made = {(t.response, t.population) for t in self.tables if t.origin == "records" and t.release != "earlier"}
+        made = {t.topic for t in self.tables if t.origin == "records" and t.release != "earlier"}
         return tuple(topic for topic in self.topics if topic not in made)
 
     def locate(self, topic: Topic, table: int, rows: Positions) -> Positions:

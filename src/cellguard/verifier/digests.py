@@ -55,6 +55,7 @@ def check_names(spec: Spec, document: Mapping[str, Any], written: Callable[[], C
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
     may = known_files(spec, named) | {OFFICERS_PAGE, SEED, EXPLANATIONS}
+    may |= {f"{table.internal.removesuffix('.csv')}.sdmx.csv" for table in spec.tables}
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

@@ -129,11 +129,6 @@ class Drawn:
         key = int(keys[at % len(keys)])
         return key // width, key % width
 
-    def place_of(self, cell: int) -> tuple[int, int] | None:
-        """Return where a cell stands, if it is seen."""
-        at = np.flatnonzero(self.cells == cell)
-        return divmod(int(self.keys[at[0]]), len(self.columns)) if len(at) else None
-
 
 @dataclass(frozen=True, eq=False)
 class Sheet:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.seam.look import SUPPRESSED, Look
 from cellguard.views.grid import Cut, Grid
 
 MOST_ROWS, MOST_COLUMNS = 200, 14
@@ -17,7 +18,8 @@ MARKS |= {"safe": "", "sensitive": "○", "unsafe": "✕", "accepted": "!"}
 class View:
     """Cells to show: where they stand in a grid, the codes of each, the text of its value and its status.
 
-    Of a perturbed table ``value`` is what is published and ``true``, if it may be shown, what is not.
+    Of a table whose figures were changed ``value`` is what is published and ``true``, if it may be shown, what is not.
+    ``look`` is what its method says of it.
     """
 
     grid: Grid
@@ -25,7 +27,7 @@ class View:
     value: tuple[str, ...]
     status: tuple[str, ...]
     internal: bool
-    perturbed: bool = False
+    look: Look = SUPPRESSED
     checked: bool = True
     true: tuple[str, ...] = ()
 
@@ -134,7 +136,8 @@ def _entry(view: View, cell: int | None) -> Entry:
     status, number = view.status[cell], _number(view.value[cell])
     if view.true:
         number = f"{_number(view.true[cell])} → {number}"
-    return Entry(" ".join(filter(None, (MARKS.get(status, status), number))), status)
+    mark = {**MARKS, **view.look.marks}.get(status, status)
+    return Entry(" ".join(filter(None, (mark, number))), status)
 
 
 def _number(value: str) -> str:
@@ -152,12 +155,8 @@ def _number(value: str) -> str:
 
 def legend(view: View) -> str:
     """Describe what the marks mean."""
-    if view.perturbed:
-        warning = "" if view.checked else "NOT CHECKED before release. "
-        if not view.internal:
-            return warning + "Perturbed: every figure carries some noise, and none is suppressed."
-        marks = "○ sensitive, safe with its noise, ✕ unsafe, ! unsafe but accepted, – not in the release"
-        return f"{warning}True value → perturbed value; {marks}. Confidential."
-    if not view.internal:
-        return "c suppressed"
-    return "● primary (unsafe), ○ secondary (suppressed to protect others), – not in the release. Confidential."
+    warning = "" if view.checked else "NOT CHECKED before release. "
+    if view.internal:
+        return warning + view.look.internal
+    hidden = SUPPRESSED.public if "suppressed" in view.status else ""
+    return warning + (view.look.public or hidden)

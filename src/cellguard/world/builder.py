@@ -71,7 +71,7 @@ class Builder:
 
     def own(self, topic: Topic) -> list[int]:
         """Return the tables of a response."""
-        return [i for i, t in enumerate(self.tables.tables) if (t.response, t.population) == topic]
+        return [i for i, t in enumerate(self.tables.tables) if t.topic == topic]
 
     def between(self, n: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
         """Return new latent cells."""

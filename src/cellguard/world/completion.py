@@ -123,7 +123,7 @@ def refuse_contradiction(constraints: Constraints) -> None:
 def _refuse(constraints: Constraints, cells: Positions) -> None:
     tables = constraints.tables
     response, population = tables.topics[constraints.topic[cells[0]]]
-    names = [t.name for t in tables.tables if (t.response, t.population) == (response, population)]
+    names = [t.name for t in tables.tables if t.topic == (response, population)]
     raise InputError(
         f"the tables {', '.join(map(repr, names))} contradict each other: each adds up, but no set of records can have "
         f"all of them, for instance because a part of {response!r} would have to be negative. Check that they are "

@@ -55,7 +55,7 @@ class Constraints:
         """Return a property of the listed cells for all cells: between, that of another cell of the same response."""
         some = np.zeros(len(self.tables.topics), np.intp)
         for table, cells in zip(self.tables.tables, self.tables.cells_of, strict=True):
-            some[self.tables.topics.index((table.response, table.population))] = cells[0]
+            some[self.tables.topics.index(table.topic)] = cells[0]
         return self.extend(listed, listed[some][self.topic])
 
     def cell_name(self, cell: int) -> str:

@@ -34,7 +34,7 @@ def fitted_table(world: World, house: ResponseClusters, number: int, name: str, 
     It is None, too, if tables of other responses divide dimensions that the response's own do not have.
     """
     room = house.rooms[number]
-    own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
+    own = [t for t in world.tables.tables if t.topic == house.topic]
     dimensions = {d.name: d for t in own for d in t.dimensions}
     if not 0 < len(room) <= most or not room.labels or not set(room.labels) <= set(dimensions):
         return None

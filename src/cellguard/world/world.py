@@ -90,7 +90,7 @@ class World:
     @property
     def topic_counts(self) -> tuple[bool, ...]:
         """Which responses, in the order of the responses, are frequencies."""
-        kinds = {(t.response, t.population): t.is_count for t in self.tables.tables}
+        kinds = {t.topic: t.is_count for t in self.tables.tables}
         return tuple(kinds[topic] for topic in self.tables.topics)
 
     @cached_property

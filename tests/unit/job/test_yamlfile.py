@@ -44,10 +44,10 @@ def test_a_rule_may_be_an_alias_in_every_table(read):
 def test_aliases_inside_aliases_are_refused_in_a_moment(read):
     lines = ["version: 1", "a0: &a0 [x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(JobError, match=r"job.yaml line 2: aliases \(\*\) repeat more than 20,000 entries"):
         read("\n".join(lines) + "\n")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {b: *a}\n", "a: " + "[" * 5_000])

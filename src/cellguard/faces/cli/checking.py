@@ -26,8 +26,8 @@ from cellguard.faces.cli.show import (
 @click.argument("cell")
 @click.option("--table", help="The table that the cell is in, if several have a cell of that name.")
 def explain(folder: Path, cell: str, table: str | None) -> None:
-    """Say why a CELL (codes joined by /) of the output FOLDER is suppressed, and what it protects or is protected
-    by."""
+    """Say why a CELL (codes joined by /) of the output FOLDER is suppressed, and what it protects or is protected by;
+    of a cell whose figure was changed, how."""
     from cellguard.pipeline import explain_cell
 
     for line in explain_cell(folder, cell, table=table):
@@ -186,11 +186,8 @@ def verify(
         raise click.UsageError("--set goes with --job")
     refuse_no_certificate(certificate)
     path = certificate_of(certificate)
-    if not path.is_file():
-        from cellguard.io.folder import OutputFolder
-
-        OutputFolder(path.parent.parent).refuse_uncertified()
-    found = verify(path, release=release, internal=internal)
+    # Methods without a certificate may check their folders themselves.
+    found = verify(path if path.is_file() else path.parent.parent, release=release, internal=internal)
     if job:
         from cellguard.job.jobfile import Job
 

@@ -54,10 +54,10 @@ def assess(
       safe under dominance (n, k): safe under p_percent 100 (100 - k) / k with coalition n - 1
       prior_posterior (p, q) is p_percent 100 p / q
     """
+    from cellguard.inputs.assessed_screen import assessed_words
     from cellguard.io.write import check_file, write_text
     from cellguard.job.jobfile import Job
     from cellguard.methods.suppress.files.findings import findings_csv
-    from cellguard.methods.suppress.screen import assessed_words
     from cellguard.pipeline import assess_job
 
     if listed:

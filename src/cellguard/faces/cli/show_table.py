@@ -39,5 +39,5 @@ def print_view(view: View, where: Mapping[str, str], *, depth: int | None = None
     console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
     console.print(view.name, style="bold", markup=False)
     console.print(rich_table(drawing))
-    for line in [*drawing.notes, legend(view)]:
+    for line in filter(None, [*drawing.notes, legend(view)]):
         console.print(line, markup=False)

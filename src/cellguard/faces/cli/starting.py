@@ -19,15 +19,25 @@ from cellguard.faces.cli.show import show_notes, show_screen, show_verification
 @click.option("--tables", type=PATH, help="A list of tables, one row each, as CSV or Excel: its job instead.")
 @click.option("--out", default="job.yaml", show_default=True, type=PATH, help="The job file.")
 @click.option("--rda", type=FILE, help="Metadata of τ-ARGUS, if they are not called like DATA.")
+@click.option("--structure", type=FILE, help="SDMX structure message of DATA, if it does not lie beside it.")
 @FORCE
 @QUIET
-def init(data: Path | None, tables: Path | None, out: Path, rda: Path | None, *, force: bool, quiet: bool) -> None:
+def init(
+    data: Path | None,
+    tables: Path | None,
+    out: Path,
+    rda: Path | None,
+    structure: Path | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
     """Write a commented job file for the records or the ready-made table in DATA.
 
-    DATA is CSV, Parquet, Excel, SPSS, Stata, SAS, or the text or .rda file of τ-ARGUS. Of records, columns with few
-    different entries become dimensions, and columns that nest become the levels of one; numbers become values;
-    respondent, group and weight are told by name and content. A file with a code such as Total is a table: its
-    hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
+    DATA is CSV, Parquet, Excel, SPSS, Stata, SAS, PX, SDMX-CSV, or the text or .rda file of τ-ARGUS. Of records,
+    columns with few different entries become dimensions, and columns that nest become the levels of one; numbers
+    become values; respondent, group and weight are told by name and content. A file with a code such as Total is a
+    table: its hierarchies are looked for beside it. Each guess is explained in the job: read it and correct it.
 
     With --tables the job has the tables of a list (table_name, spanning_1, hrc_spanning_1, ..., indicator,
     hrc_indicator, field), made from the records in DATA; without DATA their cells are in files of their names beside
@@ -41,7 +51,7 @@ def init(data: Path | None, tables: Path | None, out: Path, rda: Path | None, *,
     from cellguard.io.write import write_text
     from cellguard.suggest.init import suggest_job
 
-    suggested = suggest_job(data, out.parent, rda=rda)
+    suggested = suggest_job(data, out.parent, rda=rda, structure=structure)
     for name, text in suggested.files.items():
         write_text(out.parent / name, text, force=force)
     write_text(out, suggested.text, force=force)

@@ -17,6 +17,7 @@ from cellguard.faces.studio.work import Work
 from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.tables import input_files
 from cellguard.job.jobfile import Job
+from cellguard.job.registry import declared
 from cellguard.pipeline import assess_job
 from cellguard.pipeline.folders import Explainer
 from cellguard.pipeline.job_folder import JobFolder, addresses_in
@@ -101,7 +102,7 @@ class Studio:
     @property
     def is_suppressed(self) -> bool:
         """Whether the job's tables are suppressed, so that their cells may have states."""
-        return self.job.load().method == "suppress"
+        return declared(self.job.load().method).attacked
 
     def stamp(self) -> str:
         """Return what tells whether anything that the findings depend on has changed: the job, and its files."""

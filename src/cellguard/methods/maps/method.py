@@ -29,6 +29,7 @@ from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.randomness import fresh_seed
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
+from cellguard.seam.look import Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen, counted
@@ -54,6 +55,12 @@ class Redistribute(Method[Located, MapResult]):
     keeps_internal: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
     surveyed: ClassVar[bool] = False
+    look: ClassVar[Look] = Look("shown", public="Records were moved between hexagons; those not listed are not shown.")
+    repeatable: ClassVar[bool] = False
+    robustness: ClassVar[str] = (
+        "The number of records on the map stays; who knows that records were moved learns where few were."
+    )
+    flexibility: ClassVar[str] = "Maps of other hexagons of the same records must not be published beside it."
 
     @classmethod
     def fault(cls, job: Job) -> str | None:

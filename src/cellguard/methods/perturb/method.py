@@ -32,6 +32,7 @@ from cellguard.methods.perturb.files.noise_tables import write_noise
 from cellguard.methods.perturb.files.published_tables import PublishedFolder, check_same, read_published
 from cellguard.methods.perturb.fit.marg import Marg
 from cellguard.methods.perturb.fit.opt import Opt
+from cellguard.methods.perturb.look import LOOK
 from cellguard.methods.perturb.result import PerturbationResult
 from cellguard.methods.perturb.screen import assessed_words, checked_words
 from cellguard.methods.perturb.spec import PerturbSpec
@@ -40,6 +41,7 @@ from cellguard.randomness import fresh_seed
 from cellguard.rules.doubts import doubts
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run, timed
+from cellguard.seam.look import Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
@@ -63,6 +65,15 @@ class Perturb(Method[Calibration, PerturbationResult]):
     settings: ClassVar[type[Spec] | None] = PerturbSpec
     keeps_internal: ClassVar[bool] = True
     surveyed: ClassVar[bool] = False
+    look: ClassVar[Look] = LOOK
+    repeatable: ClassVar[bool] = False
+    robustness: ClassVar[str] = (
+        "All tables from the same multipliers agree and add up, whatever comes later; each new one is to be checked, "
+        "for differences of tables may give a multiplier away."
+    )
+    flexibility: ClassVar[str] = (
+        "Any table can be made from the saved multipliers; only those of the job are calibrated."
+    )
 
     def __post_init__(self) -> None:
         if self.multipliers is None and not self.checked:

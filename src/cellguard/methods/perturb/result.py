@@ -277,9 +277,4 @@ def _studied(study: Replication) -> dict[str, Any]:
 
 def _released(here: Perturbed, decimals: int) -> ReleasedTable:
     table = here.table.table
-    rows = np.flatnonzero(~table.unpublished)
-    codes = tuple(np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True))
-    names = tuple(d.name for d in table.dimensions)
-    units = nearest(here.total[rows].tolist(), decimals)
-    hidden = np.zeros(len(rows), bool)
-    return ReleasedTable(table.name, names, codes, units, hidden, table.response, table.population, decimals)
+    return ReleasedTable.of(table, nearest(here.total[~table.unpublished].tolist(), decimals), decimals=decimals)

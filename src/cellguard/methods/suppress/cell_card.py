@@ -65,7 +65,7 @@ def cell_card(findings: Findings, needs: Requirements, table: str, position: int
     estimate the largest.
     """
     here = findings[table]
-    number = [one.name for one in findings.tables.tables].index(table)
+    number = findings.tables.index(table)
     cell = int(findings.tables.cells_of[number][position])
     facts, own = here.table.facts, here.table
     said = own.apriori

@@ -217,7 +217,7 @@ def _open_latent(world: World) -> tuple[NotChecked, ...]:
     """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
     open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
     for house in world.constraints.responses:
-        own = [t for t in world.tables.tables if (t.response, t.population) == house.topic]
+        own = [t for t in world.tables.tables if t.topic == house.topic]
         ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
         if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
             open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")

@@ -195,12 +195,8 @@ def stable_costs(job: Job, tables: TableSet, costs: FloatArray) -> FloatArray:
 def _cell_keys(tables: TableSet) -> list[CellKey]:
     """Return what is the same in all releases of each distinct cell."""
     number, row = tables.first
-    keys = [cell_keys(t.response, [d.name for d in t.dimensions], _texts(t), _totals(t)) for t in tables.tables]
+    keys = [cell_keys(t.response, [d.name for d in t.dimensions], t.code_texts(), _totals(t)) for t in tables.tables]
     return [keys[n][r] for n, r in zip(number.tolist(), row.tolist(), strict=True)]
-
-
-def _texts(table: Table) -> list[list[str]]:
-    return [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
 
 
 def _totals(table: Table) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from cellguard.attack.audit import Audit, audit
 from cellguard.attack.external_totals import ExternalTotals
+from cellguard.inputs.assessed_screen import assessed_words
 from cellguard.inputs.assessing import assess_tables, insiders_of, read_known_totals
 from cellguard.inputs.assessment import Assessment
 from cellguard.io.folder import OutputFolder
@@ -18,15 +19,17 @@ from cellguard.io.stored_explanations import write_explanations
 from cellguard.machine import memory_taken, memory_there
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
+from cellguard.methods.suppress.files.sdmx_cells import write_sdmx_cells
 from cellguard.methods.suppress.files.seed_file import write_seed
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, reinforced
 from cellguard.methods.suppress.report.signing import Baseline
 from cellguard.methods.suppress.result import Choice, SuppressionResult
-from cellguard.methods.suppress.screen import assessed_words, audit_words
+from cellguard.methods.suppress.screen import audit_words
 from cellguard.methods.suppress.suppress import Suppression, padded
 from cellguard.methods.suppress.time_estimate import TimeEstimate
 from cellguard.run_context import Run, timed, told_seconds
+from cellguard.seam.look import SUPPRESSED, Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
 from cellguard.seam.screen import Screen
@@ -48,6 +51,14 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     compare: str | Path | None = None
     ends_early: ClassVar[bool] = True
     attacked: ClassVar[bool] = True
+    look: ClassVar[Look] = SUPPRESSED
+    robustness: ClassVar[str] = (
+        "Every figure that is published is true. A later table of the same respondents must know of this one "
+        "(previous), or both be in one job."
+    )
+    flexibility: ClassVar[str] = (
+        "The pattern depends on all tables of the set, so another table may mean another pattern."
+    )
 
     @property
     def folder(self) -> str:
@@ -145,6 +156,8 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
     def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
         """Write every cell with status and reasons, facts and explanations, and the seed of random costs."""
         write_cells(inside, outcome.protected)
+        if "sdmx" in outcome.job.formats:
+            write_sdmx_cells(inside, outcome.protected)
         write_explanations(inside / EXPLANATIONS, outcome.protected.explanations, outcome.protected.findings.tables)
         chosen = outcome.protected.suppression
         if chosen is not None and chosen.seed is not None:

@@ -9,6 +9,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.methods.suppress.costs import COSTS, parse_cost
 from cellguard.methods.suppress.engines.catalogue import ENGINES, checked_engine
+from cellguard.seam.look import SUPPRESSED, Look
 
 
 def _checked_cost(data: object) -> object:
@@ -69,6 +70,7 @@ class SuppressDeclaration:
     attacked: ClassVar[bool] = True
     surveyed: ClassVar[bool] = True
     tabular: ClassVar[bool] = True
+    look: ClassVar[Look] = SUPPRESSED
 
     @classmethod
     def fault(cls, job: object) -> str | None:

@@ -36,7 +36,7 @@ def write_noise(inside: Path, noisy: PerturbationResult) -> None:
 
 def _codes(here: Perturbed) -> list[list[str]]:
     table = here.table.table
-    return [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+    return [column.tolist() for column in table.code_texts()]
 
 
 def _cells(here: Perturbed, check: Check) -> dict[str, Sequence[object]]:

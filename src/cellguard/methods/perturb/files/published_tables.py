@@ -123,7 +123,8 @@ def _job_of(folder: OutputFolder, name: str) -> Job:
 
 
 def _needs_file(spec: DimensionSpec) -> bool:
-    return any(isinstance(getattr(spec, key), str) for key in ("levels", "parents", "hrc", "labels")) or bool(spec.also)
+    files = (spec.levels, spec.parents, spec.hrc, spec.codelist, spec.labels)
+    return any(isinstance(file, str) for file in files) or bool(spec.also)
 
 
 def _figures_agree(here: PublishedFolder, table: CalibrationTable, drawn: Multipliers) -> bool:

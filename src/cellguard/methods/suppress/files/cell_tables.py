@@ -55,7 +55,7 @@ def _write_table(
     count = [""] * len(table) if table.facts.count is None else [f"{n:.0f}" for n in table.facts.count.tolist()]
     costs = table.apriori.cost if proven.suppression is None else proven.suppression.costs[cells]
     cost = ["" if np.isnan(c) else repr(c) for c in costs.tolist()]
-    codes = [np.array(d.codes, object)[c].tolist() for d, c in zip(table.dimensions, table.codes, strict=True)]
+    codes = [column.tolist() for column in table.code_texts()]
     # Those that the page tells are worked out once for both.
     ends = proven.intervals or Intervals(audit.pattern.unknown & audit.exact, audit.lower, audit.upper)
     hidden = ends.hidden & audit.pattern.unknown
@@ -99,8 +99,8 @@ def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list
 
 def facts_of(table: Table, values: Sequence[Decimal]) -> pa.Table:
     """Return what is stored of a table's facts; ``values`` are the exact values of its cells."""
-    codes = zip(layout.facts([d.name for d in table.dimensions]), table.dimensions, table.codes, strict=True)
-    columns: dict[str, pa.Array] = {name: pa.array(np.array(d.codes, object)[c].tolist()) for name, d, c in codes}
+    codes = zip(layout.facts([d.name for d in table.dimensions]), table.code_texts(), strict=True)
+    columns: dict[str, pa.Array] = {name: pa.array(column.tolist()) for name, column in codes}
     columns |= stored_columns(table.facts, [float(value) for value in values])
     names = [None if s == State.none else State(s).name for s in table.apriori.state.tolist()]
     columns["state"] = pa.array(names, pa.string())

@@ -67,7 +67,7 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
 def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array) -> dict[str, Any]:
     """Return the part of a certificate that follows from the inputs alone, whatever is suppressed."""
     linked = findings.tables
-    topics = {(t.response, t.population): c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
+    topics = {t.topic: c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
     return {
         "tables": [_table_spec(here, here.rules) for here in findings.by_table],
         "equations": [str(e) for e in linked.equations],

@@ -93,7 +93,7 @@ def _inputs(inside: Path, inputs: Mapping[str, str]) -> str | None:
 
 
 def _hierarchies(inside: Path, again: RebuiltInputs) -> str | None:
-    for dimension in {d.name: d for t in again.findings.tables.tables for d in t.dimensions}.values():
+    for dimension in again.findings.tables.dimensions.values():
         path = inside / "hierarchies" / f"{dimension.name}.csv"
         if path.read_text(encoding="utf-8") != hierarchies_text(dimension):
             return f"hierarchies/{dimension.name}.csv is not the dimension that the inputs give"

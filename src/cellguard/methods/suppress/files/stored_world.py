@@ -22,7 +22,7 @@ NOBODY = -1
 def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
     """Write partitions and latent cells into the internal folder; return the clusters of each response."""
     world = audit.needs.world
-    dimensions = {d.name: d for t in world.tables.tables for d in t.dimensions}
+    dimensions = world.tables.dimensions
     partitions: dict[str, list[Labels]] = {name: [] for name in dimensions}
     responses = []
     for house in world.constraints.responses:
