@@ -14,17 +14,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
-from cellguard.arrays import LongArray
-from cellguard.methods.perturb.checks.finding import Finding
-
-if TYPE_CHECKING:
-    from cellguard.methods.perturb.workflow import Perturbed
+from cellguard.arrays import FloatArray, LongArray
+from cellguard.methods.perturb.cells.calibration import CalibrationTable
+from cellguard.methods.perturb.cells.sensitivity import Needs
+from cellguard.methods.perturb.checks.finding import Cell, Finding
 
 _EXACT = 1e-9
+
+
+class Perturbed(Protocol):
+    """A table with its perturbed totals and the protection levels of its cells."""
+
+    @property
+    def table(self) -> CalibrationTable:
+        """The table."""
+
+    @property
+    def total(self) -> FloatArray:
+        """Its perturbed totals."""
+
+    @property
+    def needs(self) -> Needs:
+        """The protection levels."""
+
+    def name(self, cell: int) -> Cell:
+        """Return the name of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
