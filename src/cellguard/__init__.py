@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
+    from cellguard.faces.python.source import source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
@@ -117,6 +118,7 @@ _HOME = {
     "records": "microdata.records",
     "require": "protection",
     "run": "pipeline",
+    "source": "faces.python.source",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
     "verify": "pipeline",
@@ -184,6 +186,7 @@ __all__ = [
     "records",
     "require",
     "run",
+    "source",
     "suppress",
     "tabulate",
     "verify",
