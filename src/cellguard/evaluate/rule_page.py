@@ -54,6 +54,7 @@ def rule_study_data(study: RuleStudy) -> dict[str, Any]:
             "unsafe": study.chosen[name].unsafe,
             "unsafe_by_strictness": study.counts(name).tolist(),
             "reached": study.chosen[name].reached,
+            "missed": study.chosen[name].words,
         }
         for name, rule in study.rules.items()
     }
@@ -132,9 +133,7 @@ def agreement_sections(study: RuleStudy, of: str = "") -> list[Section]:
 
 def _calibration(study: RuleStudy, of: str) -> Section:
     data = rule_study_data(study)["rules"]
-    rows = [
-        (name, said["rule"], f"{said['unsafe']:,}", "yes" if said["reached"] else "no") for name, said in data.items()
-    ]
+    rows = [(name, said["rule"], f"{said['unsafe']:,}", said["missed"] or "yes") for name, said in data.items()]
     heads = ("Letter", "Rule", "Unsafe cells", "Target reached")
     words = ("The strictness of each rule is chosen so that it calls nearest to the wanted number of cells unsafe.",)
     curve = ("Unsafe cells by strictness", sensitivity_figure(study))
