@@ -272,8 +272,8 @@ def _telling_digits(job: Job, drawn: Multipliers, data: Calibration) -> list[str
             cure = "all values end in 0, so give them in tens, hundreds or thousands"
         if cure:
             notes.append(
-                f"table {table.name!r}: not everybody is perturbed, and the last digits of a cell tell whether it "
-                f"holds somebody who is; {cure}"
+                f"table {table.name!r}: not all respondents are perturbed, and the last digits of a cell tell "
+                f"whether it holds one who is; {cure}"
             )
     return notes
 
