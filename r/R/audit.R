@@ -8,9 +8,16 @@
 #' @param status In place of both: a column of sdcTable's statuses (`u`, `x`, `s`, `z`).
 #' @param hierarchies As in `cg_protect`. Without one, codes stand side by side under the total.
 #' @param total The code of the total, one for all dimensions or one for each.
+#' @param ... Nothing: what other packages call their arguments is answered with the word for it here.
 #' @param percent How far an attacker must stay away from a primary cell, in percent of its value.
 cg_audit <- function(data, by, value = NULL, suppressed = "suppressed", primary = "primary", status = NULL,
-                     hierarchies = NULL, total = "Total", percent = 10) {
+                     hierarchies = NULL, total = "Total", percent = 10, ...) {
+  foreign <- names(list(...))
+  if (length(foreign)) {
+    cures <- c(freq = "value", freqVar = "value", freqVarInd = "value", numVar = "value", dimVar = "by", flag = "status")
+    cure <- if (foreign[1] %in% names(cures)) paste0("; here it is ", cures[[foreign[1]]]) else ""
+    stop("cg_audit has no argument `", foreign[1], "`", cure, call. = FALSE)
+  }
   if (!is.data.frame(data)) {
     stop("`data` is a ", class(data)[1], "; give the data frame of the result, one row per cell", call. = FALSE)
   }

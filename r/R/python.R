@@ -30,6 +30,7 @@ told <- function(code) {
 
 plain_words <- function(message) {
   message <- sub("\n.*$", "", message)
+  message <- gsub("(\\w+)=\\{'(\\w+)': ([^{}]*)\\}", "\\1 = list(\\2 = \\3)", message)
   own <- sub("^cellguard\\.errors\\.[A-Za-z]+: ", "", message)
   if (own != message || !grepl("^[A-Za-z_.]+(Error|Exception): ", message)) {
     return(own)

@@ -109,6 +109,8 @@ refused(cg_hierarchy(data.frame(l = c("@", "@@@"), c = c("T", "a"))), "more than
 refused(cg_hierarchy(data.frame(mapsFrom = "a", mapsTo = "b", sign = "-")), "only sums are hierarchies")
 refused(cg_hierarchy(data.frame(mapsFrom = c("a", "a"), mapsTo = c("b", "c"), sign = "+")), "has two codes above it")
 refused(cg_table(two), "there are several tables; say which: ")
+refused(cg_audit(cells, by = "region", freqVar = "freq"), "no argument `freqVar`; here it is value")
+refused(cg_protect(transform(people, region = c(NA, region[-1])), ~ region, rules = freq), "missing = list(code = 'drop')")
 refused(cg_audit(cells, by = "regin"), "did you mean 'region'?")
 refused(cg_audit(cells[c("region", "freq")], by = "region"), "name it with `suppressed`")
 refused(cg_audit(transform(cells, suppressed = FALSE), by = c("region", "age")), "is primary but not suppressed")

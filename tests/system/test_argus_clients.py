@@ -101,6 +101,37 @@ def test_rtauargus_reads_sbs_files(tmp_path):
     assert len(rows) == 12 and {len(row) for row in rows} <= {5, 6} and {row[4] for row in rows} == {"V", "B", "D"}
 
 
+# What rtauargus does: it starts the program with one quoted line, and reads the files with base R.
+R_CLIENT = """
+arguments <- commandArgs(TRUE)
+status <- system(paste0('"', arguments[1], '" "', arguments[2], '"'), ignore.stdout = TRUE)
+read <- function(...) read.csv(..., stringsAsFactors = FALSE, na.strings = "-")
+pivot <- read(file.path(arguments[3], "pivot.csv"))
+sbs <- read(file.path(arguments[3], "sbs.csv"), header = FALSE,
+            col.names = c("Region", "Size", "Value", "N", "Status", "Dom"))
+if (requireNamespace("rtauargus", quietly = TRUE)) {
+  read <- rtauargus::run_arb(arguments[2], is_tabular = TRUE, tauargus_exe = arguments[1])
+  stopifnot(identical(read[[1]]$Status, as.character(pivot$Status)))
+}
+cat(status, nrow(pivot), sum(pivot$Status == 11), sum(sbs$Status == "D"), sum(sbs$Status == "B"))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
+def test_r_starts_the_program_and_reads_its_files(tmp_path):
+    tab_folder(tmp_path)
+    (tmp_path / "first.hst").write_text("N,b,u\n")
+    ends = ['<WRITETABLE> (1,2,AS+,"{}/pivot.csv")\n', '<WRITETABLE> (1,4,AS+,"{}/sbs.csv")\n']
+    batch = tmp_path / "b.arb"
+    batch.write_text(HEAD.format(folder=tmp_path) + "".join(end.format(tmp_path) for end in ends))
+    (tmp_path / "client.R").write_text(R_CLIENT)
+    script = ["Rscript", "--vanilla", tmp_path / "client.R", PROGRAM, batch, tmp_path]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    status, rows, secondary, flagged, unsafe = map(int, done.stdout.split())
+    assert (status, rows, unsafe) == (0, 12, 1) and secondary == flagged >= 3
+
+
 FOLDERS = os.environ.get("CELLGUARD_BATCHES", "")
 
 

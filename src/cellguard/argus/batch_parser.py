@@ -10,26 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cellguard.argus import commands as c
+from cellguard.argus.batch_methods import METHODS
 from cellguard.argus.faults import BatchError, Fault
 from cellguard.argus.own_commands import parse_own
 from cellguard.argus.safety_rule import parse_safety_rule
 from cellguard.argus.scanner import Scanner
 from cellguard.errors import did_you_mean, file_name
+from cellguard.microdata.rda import plain_quotes
 from cellguard.reading.csvfile import text_lines
 from cellguard.reading.encodings import read_text
 
-# How many arguments each method takes after the number of the table, and whether it goes with linked tables.
-METHODS: Mapping[str, tuple[int, bool]] = {
-    "GH": (3, True),
-    "MOD": (7, True),
-    "OPT": (1, False),
-    "NET": (0, False),
-}
-LATER: Mapping[str, str] = {
-    "RND": "controlled rounding",
-    "CTA": "controlled tabular adjustment",
-    "CKM": "the cell key method",
-}
 KINDS = {1: "CSV", 2: "pivot table", 3: "code, value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "CKM"}
 OPTIONS = ("AS", "SE", "FL", "QU", "HL", "SO", "AR", "HI", "TR", "AO", "AD", "AC")
 SOLVERS = ("FREE", "CPLEX", "XPRESS")
@@ -51,7 +41,7 @@ def parse_batch(text: str, name: str = "the batch") -> tuple[c.Batch, list[Fault
     faults: list[Fault] = []
     is_count = False
     for number, line in enumerate(text_lines(text), 1):
-        here = Scanner(name, number, line.rstrip("\r\n"))
+        here = Scanner(name, number, plain_quotes(line.rstrip("\r\n")))
         if here.done or here.text[here.position :].startswith(("//", "\\\\")):
             continue
         try:
@@ -180,22 +170,22 @@ def _recode(here: Scanner, keyword: str) -> c.Command:
 def _suppress(here: Scanner, keyword: str) -> c.Command:
     here.skip()
     start, method = here.position, here.word("(").upper()
-    if method in LATER:
-        raise here.fault(
-            f"{LATER[method]} ({method}) is not done by this version", "use GH, MOD, OPT or NET", position=start
-        )
     if method not in METHODS:
-        raise here.fault(f"unknown method {method!r}{did_you_mean(method, [*METHODS, *LATER])}", position=start)
+        raise here.fault(f"unknown method {method!r}{did_you_mean(method, list(METHODS))}", position=start)
+    known = METHODS[method]
+    if not known.is_done:
+        raise here.fault(f"{known.words} ({method}) is not done by this version", "use GH, MOD, OPT or NET", start)
     here.need("(", f"after {method}")
     table = here.whole("the number of the table")
     args = []
     while here.take(","):
         args.append(here.number(f"an argument of {method}"))
     here.need(")", f"at the end of {method}")
-    most, linked = METHODS[method]
-    if len(args) > most:
-        raise here.fault(f"{method} takes {most + 1} arguments at most, and this has {len(args) + 1}", position=start)
-    if table == 0 and not linked:
+    if len(args) > known.most:
+        raise here.fault(
+            f"{method} takes {known.most + 1} arguments at most, and this has {len(args) + 1}", position=start
+        )
+    if table == 0 and not known.linked:
         raise here.fault(f"{method} does not protect linked tables", "use MOD(0,...) or GH(0,...)", position=start)
     return c.Suppress(here.line, here.text, method, table, tuple(args))
 
@@ -272,6 +262,7 @@ class _Order:
     def __init__(self) -> None:
         self.data = self.metadata = self.read = self.specified = False
         self.tables, self.micro = 0, False
+        self.suppressed: set[int] = set()
 
     def fault(self, command: c.Command) -> tuple[str, str] | None:
         """Take a command; return what is wrong with its place, and what to do."""
@@ -332,6 +323,10 @@ class _Order:
             return f"there is no table {table}", f"{self.tables} are specified"
         if isinstance(command, c.Recode) and not self.micro:
             return "ready-made tables cannot be recoded", "recode them before, or use the records"
+        if isinstance(command, c.Recode | c.Apriori) and self.suppressed & {0, table}:
+            return f"table {table} is suppressed already, and would not be proven any more", "put it before <SUPPRESS>"
+        if isinstance(command, c.Suppress):
+            self.suppressed.add(table)
         return None
 
 

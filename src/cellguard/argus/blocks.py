@@ -30,8 +30,9 @@ class Specified:
 
 @dataclass
 class Block:
-    """Everything that a batch asks of one set of data."""
+    """Everything that a batch, by its name, asks of one set of data."""
 
+    name: str
     micro: bool = True
     tables: list[Specified] = field(default_factory=list)
     read: c.ReadTable | None = None
@@ -52,7 +53,7 @@ class Settings:
     effort: str = ""
     insiders: bool | None = None
     alternatives: bool = False
-    previous: list[str] = field(default_factory=list)
+    previous: list[c.Own] = field(default_factory=list)
 
 
 @dataclass
@@ -61,13 +62,13 @@ class Plan:
 
     blocks: list[Block]
     settings: Settings
-    logbook: str = ""
-    version_files: list[str] = field(default_factory=list)
+    logbook: c.Named | None = None
+    version_files: list[c.Named] = field(default_factory=list)
 
 
-def plan_of(commands: Iterable[c.Command]) -> Plan:
+def plan_of(commands: Iterable[c.Command], name: str) -> Plan:
     """Sort the commands of a batch, whose order has been checked."""
-    plan = Plan([Block()], Settings())
+    plan = Plan([Block(name)], Settings())
     data = metadata = ""
     for command in commands:
         block = plan.blocks[-1]
@@ -76,10 +77,10 @@ def plan_of(commands: Iterable[c.Command]) -> Plan:
                 data, block.micro = file, command.keyword == "OPENMICRODATA"
             case c.Named(keyword="OPENMETADATA", file=file):
                 metadata = file
-            case c.Named(keyword="LOGBOOK", file=file):
-                plan.logbook = file
-            case c.Named(keyword="VERSIONINFO", file=file):
-                plan.version_files.append(file)
+            case c.Named(keyword="LOGBOOK"):
+                plan.logbook = command
+            case c.Named(keyword="VERSIONINFO"):
+                plan.version_files.append(command)
             case c.SpecifyTable():
                 block.tables.append(Specified(len(block.tables) + 1, command, data, metadata))
             case c.Rules(rule=rule):
@@ -97,7 +98,7 @@ def plan_of(commands: Iterable[c.Command]) -> Plan:
             case c.Own():
                 _take(plan, block, command)
             case c.Plain(keyword="CLEAR"):
-                plan.blocks.append(Block())
+                plan.blocks.append(Block(name))
     plan.blocks = [block for block in plan.blocks if block.tables]
     return plan
 
@@ -114,7 +115,7 @@ def _take(plan: Plan, block: Block, own: c.Own) -> None:
         case "TABLES":
             settings.alternatives = first == "alternatives"
         case "PREVIOUS":
-            settings.previous.append(first)
+            settings.previous.append(own)
         case "NONSTRUCTURAL":
             block.tables[int(first) - 1].nonstructural = True
         case "SINGLETONS":

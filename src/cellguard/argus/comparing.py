@@ -15,15 +15,16 @@ from cellguard.argus.batch_parser import read_batch, without_interactive
 from cellguard.argus.batch_run import BatchRun
 from cellguard.argus.job_files import Asked, write_job
 from cellguard.argus.logbook import Logbook
-from cellguard.argus.own_table import MANUAL, SAFE, SECONDARY, UNSAFE, ArgusTable
+from cellguard.argus.own_table import SAFE, UNSAFE, ArgusTable
 from cellguard.argus.places import steps
+from cellguard.argus.readers import read_result
 from cellguard.errors import CellguardError, InputError
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_job
+from cellguard.reading.encodings import read_text
 from cellguard.run_context import Run
 
 _HEAD = ("batch", "table", "by", "unsafe", "secondary", "secondary value", "CPU s", "what our audit says")
-_MEANING = {"U": MANUAL, "M": SECONDARY, **{str(s): s for s in range(1, 13)}}
 
 
 @dataclass(frozen=True)
@@ -99,34 +100,14 @@ def _row(name: str, table: ArgusTable, who: str, seconds: str, verdict: str) -> 
 def _published(table: ArgusTable, commands: Sequence[c.Command], folder: Path) -> ArgusTable | None:
     """Return a table with the statuses of a result that lies in a folder under the name that the batch gives it."""
     for command in commands:
-        if not isinstance(command, c.WriteTable) or command.table != table.number or command.kind not in {2, 3, 5}:
+        if not isinstance(command, c.WriteTable) or command.table != table.number:
             continue
         path = folder / steps(command.file)[-1]
-        if path.is_file():
-            found = _statuses(table, path, command.kind)
-            if found is not None:
-                return table.with_status(found)
+        if path.is_file() and path.suffix != ".arb":
+            result = read_result(table, read_text(path), command.kind)
+            if result.found and (result.status != SAFE).any():
+                return table.with_status(result.status)
     return None
-
-
-def _statuses(table: ArgusTable, path: Path, kind: int) -> np.ndarray[tuple[int], np.dtype[np.int8]] | None:
-    """Read the statuses of a file; None if it has none of the cells."""
-    status = np.full(len(table), SAFE, np.int8)
-    n, known = len(table.spanning), 0
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        fields = [field.strip().strip('"') for field in line.split(";" if kind == 5 else ",")]
-        if len(fields) <= n + 1:
-            continue
-        codes = [spanning.code(code) for spanning, code in zip(table.spanning, fields[:n], strict=True)]
-        word = fields[-3] if kind == 5 else fields[-1]
-        if None in codes or (word not in _MEANING and word not in {"S", "P"}):
-            continue
-        index = tuple(s.tree.position[str(code)] for s, code in zip(table.spanning, codes, strict=True))
-        row = table.row_of.get(int(np.ravel_multi_index(index, table.shape)))
-        if row is not None:
-            known += 1
-            status[row] = _MEANING.get(word, SAFE)
-    return status if known else None
 
 
 def _judged(table: ArgusTable, work: Path) -> str:

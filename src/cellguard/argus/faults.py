@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cellguard.errors import InputError
@@ -34,3 +35,20 @@ class BatchError(InputError):
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__("\n".join(map(str, faults)))
         self.faults = tuple(faults)
+
+
+@contextmanager
+def placed(file: str, line: int) -> Iterator[None]:
+    """Name the line of the batch in errors of what it asks for.
+
+    >>> with placed("b.arb", 3):
+    ...     raise InputError("no code 'Q'")
+    Traceback (most recent call last):
+    cellguard.argus.faults.BatchError: b.arb line 3, column 1: no code 'Q'
+    """
+    try:
+        yield
+    except BatchError:
+        raise
+    except InputError as error:
+        raise BatchError([Fault(file, line, 1, str(error))]) from None

@@ -180,7 +180,7 @@ def _direct_rules(table: ArgusTable, is_count: bool) -> list[dict[str, Any]]:
     rule = table.rule
     if rule.uses_status or rule.weighted or rule.holdings.applies or table.shadow_name not in {"", table.response}:
         return []
-    if not table.counted or (table.value < 0).any():
+    if not table.counted or (table.value < 0).any() or (table.freq != np.rint(table.freq)).any():
         return []
     return [r for r in rules_of(rule.respondents) if not is_count or "min_frequency" in r]
 

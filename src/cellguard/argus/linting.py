@@ -42,7 +42,7 @@ def faults_of(path: Path, places: Places) -> list[str]:
     if interactive and len(commands) + 1 < len(batch.commands):
         left = batch.commands[len(commands) + 1]
         found.append(f"{batch.name} line {left.line}, column 1: nothing is done after <GOINTERACTIVE>; move it up")
-    for block in plan_of(commands).blocks:
+    for block in plan_of(commands, batch.name).blocks:
         found += _of_block(block, places)
     return list(dict.fromkeys(found))
 

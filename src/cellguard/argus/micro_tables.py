@@ -12,6 +12,7 @@ import pyarrow as pa
 from cellguard.argus import commands as c
 from cellguard.argus.blocks import Block, Specified
 from cellguard.argus.costs import Cost, cost_of
+from cellguard.argus.faults import placed
 from cellguard.argus.own_table import SAFE, UNSAFE, ArgusTable, keys_of
 from cellguard.argus.places import Places
 from cellguard.argus.primary import Looked, floored, judge
@@ -59,7 +60,7 @@ def _read(
         hrc = places.find(variable.hrc, metadata.folder, path.parent) if variable.hrc else None
         before = spanning_of(variable, codes, hrc)
         spanning[name], new = _recoded(
-            before, [r for r in block.recodes if r.variable.lower() == name.lower()], places, tell
+            before, [r for r in block.recodes if r.variable.lower() == name.lower()], places, tell, block.name
         )
         columns[name] = _meant(before, new, codes, path.name).take(index)
     _refuse_strangers(block, spanning)
@@ -93,13 +94,14 @@ def _numeric(table: Specified) -> list[str]:
 
 
 def _recoded(
-    spanning: Spanning, recodes: Sequence[c.Recode], places: Places, tell: Callable[[str], None]
+    spanning: Spanning, recodes: Sequence[c.Recode], places: Places, tell: Callable[[str], None], name: str
 ) -> tuple[Spanning, dict[str, str]]:
     """Return a variable after all its recodings, the last one counting, and the new code of each leaf."""
     if not recodes:
         return spanning, {}
     last = recodes[-1]
-    found = to_level(spanning, last.level) if last.level else by_file(spanning, places.find(last.file))
+    with placed(name, last.line):
+        found = to_level(spanning, last.level) if last.level else by_file(spanning, places.find(last.file))
     tell(f"Variable {spanning.name} has been recoded: {found.closed} codes closed or merged")
     return found.spanning, found.code
 
@@ -125,7 +127,10 @@ def _meant(spanning: Spanning, new: dict[str, str], codes: Sequence[str], file: 
 def _refuse_strangers(block: Block, spanning: dict[str, Spanning]) -> None:
     for recode in block.recodes:
         if recode.variable.lower() not in {name.lower() for name in spanning}:
-            raise InputError(f"<RECODE> in line {recode.line}: no table has the variable {recode.variable!r}")
+            with placed(block.name, recode.line):
+                raise InputError(
+                    f"no table has the variable {recode.variable!r}{did_you_mean(recode.variable, spanning)}"
+                )
 
 
 def _roles(

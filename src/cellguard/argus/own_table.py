@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,11 +13,13 @@ import numpy.typing as npt
 from cellguard.argus.safety_rule import SafetyRule
 from cellguard.argus.spanning import Spanning
 from cellguard.arrays import BoolArray, FloatArray
+from cellguard.errors import InputError
 
 SAFE, SAFE_MANUAL, RULE, REQUEST, FREQ, ZERO, MANUAL = 1, 2, 3, 4, 5, 6, 9
 PROTECTED, SECONDARY, SECONDARY_MANUAL, EMPTY_POSSIBLE, EMPTY = 10, 11, 12, 13, 14
 UNSAFE = (RULE, REQUEST, FREQ, ZERO, 7, 8, MANUAL)
 SECONDARIES = (SECONDARY, SECONDARY_MANUAL)
+_MOST_KEYS = 2**62
 Status = npt.NDArray[np.int8]
 Codes = npt.NDArray[np.int32]
 
@@ -90,7 +93,7 @@ class ArgusTable:
     @property
     def cells(self) -> int:
         """The number of combinations, empty ones included."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def is_in(self, statuses: Sequence[int]) -> BoolArray:
         """Return which cells have one of these statuses."""
@@ -127,6 +130,8 @@ class ArgusTable:
 
 def keys_of(codes: Codes, shape: Sequence[int]) -> npt.NDArray[np.int64]:
     """Return the number of each combination of codes, counted as files list them."""
+    if math.prod(map(int, shape)) > _MOST_KEYS:
+        raise InputError(f"a table of {len(shape)} variables has more combinations of codes than can be counted")
     keys = np.zeros(len(codes), np.int64)
     for column, size in zip(codes.T, shape, strict=True):
         keys = keys * size + column

@@ -16,6 +16,14 @@ from cellguard.errors import InputError
 _FOREIGN = re.compile(r"^(\\\\|[A-Za-z]:)|\\")
 
 
+class MissingFile(InputError):
+    """A file that is in none of the places; ``name`` is what the batch or the metadata call it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the file {name!r} could not be found; put it beside the batch, or correct its path")
+        self.name = name
+
+
 @dataclass(frozen=True)
 class Places:
     """The folder of the batch, the data folder of the command line, and who is told of what was taken instead."""
@@ -36,6 +44,17 @@ class Places:
         if path.resolve() in self.read:
             raise InputError(f"{path.name} is one of the files that the batch reads; write to another name")
 
+    def refuse_foreign(self, path: Path, endings: frozenset[str]) -> None:
+        """Refuse to write a file outside of the folders of the batch, unless its name has one of these endings."""
+        own = [folder.resolve() for folder in (self.batch, self.data) if folder]
+        real = path.resolve()
+        if path.suffix.lower() in endings or any(folder in real.parents for folder in own):
+            return
+        raise InputError(
+            f"{path} is outside of the folder of the batch, and its name does not end as such files do; write beside "
+            f"the batch, or end it with one of {', '.join(sorted(endings))}"
+        )
+
     def _find(self, name: str, others: Sequence[Path]) -> Path:
         if not _FOREIGN.search(name):
             for folder in (self.batch, *others, *([self.data] if self.data else [])):
@@ -48,14 +67,19 @@ class Places:
                 if len(steps(name)) > 1 or last != beside.name:
                     self.tell(f"{name} is not here; {beside} is taken")
                 return beside
-        raise InputError(f"the file {name!r} could not be found; put it beside the batch, or correct its path")
+        raise MissingFile(name)
 
     def target(self, name: str) -> Path:
         """Return the path of a file that is written."""
+        last = steps(name)[-1].strip()
+        if last in {"", ".", ".."} or last.endswith(":") or "\0" in name:
+            raise InputError(f"{name!r} names no file; add the name of one")
         if _FOREIGN.search(name):
-            path = self.batch / steps(name)[-1]
+            path = self.batch / last
             self.tell(f"{name} cannot be written here; {path} is")
             return path
+        if ".." in steps(name) and not Path(name).is_absolute():
+            raise InputError(f"{name!r} leads out of the folder of the batch; name the folder in full")
         if "/" in name:
             path = Path(name) if Path(name).is_absolute() else self.batch / name
         else:

@@ -60,15 +60,21 @@ def _run(asked: argparse.Namespace, tell: Callable[[str], None]) -> int:
     temporary = _folder(asked.tempdir)
     if temporary:
         tempfile.tempdir = str(temporary)
-    logbook = Logbook(Path(asked.logbook) if asked.logbook else None)
+    logbook = Logbook(Path(asked.logbook) if _named(asked.logbook) else None)
     try:
         return BatchRun(Path(asked.batch), logbook, _folder(asked.datadir), tell).run()
     finally:
-        logbook.close()
+        for wrong in logbook.close():
+            tell(wrong)
+
+
+def _named(name: str | None) -> bool:
+    """Return whether an argument says anything: - keeps its place, and /v asks for a window."""
+    return bool(name) and name not in {"-", "/v"}
 
 
 def _folder(name: str | None) -> Path | None:
-    if not name:
+    if name is None or not _named(name):
         return None
     if not Path(name).is_dir():
         raise InputError(f"there is no folder {name!r}; make it, or leave it out")

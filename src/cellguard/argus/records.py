@@ -95,5 +95,8 @@ def numbers_of(column: pa.ChunkedArray, missing: Sequence[str], where: str, name
     if pc.any(bad).as_py():
         row = int(np.flatnonzero(bad.to_numpy())[0])
         raise InputError(f"{where} line {row + 1}, variable {name!r}: not a number; correct it")
-    numbers = pc.if_else(absent, "0", text).cast(pa.float64())
-    return numbers.to_numpy().astype(float), int(pc.sum(absent).as_py() or 0)
+    numbers = pc.if_else(absent, "0", text).cast(pa.float64()).to_numpy().astype(float)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise InputError(f"{where} line {row + 1}, variable {name!r}: the number is too large; correct it")
+    return numbers, int(pc.sum(absent).as_py() or 0)

@@ -130,6 +130,16 @@ _ARGUMENTS = {
     "MAN": (1, 1, "MAN(percent)"),
 }
 
+# Which arguments of a rule are numbers of respondents, by how many arguments there are.
+_COUNTED = {
+    ("P", 2): (1,),
+    ("P", 3): (2,),
+    ("NK", 2): (0,),
+    ("FREQ", 2): (0,),
+    ("REQ", 4): (2,),
+}
+_MOST_COUNTED = 10**6
+
 
 def _arguments(here: Scanner, name: str, start: int) -> tuple[float, ...]:
     here.need("(", f"after {name}")
@@ -144,6 +154,11 @@ def _arguments(here: Scanner, name: str, start: int) -> tuple[float, ...]:
         raise here.fault(f"{name} has an argument below 0", f"write {form}", position=start)
     if name in {"WGT", "MIS"} and numbers[0] not in {0, 1}:
         raise here.fault(f"{name} takes 0 or 1", f"write {form}", position=start)
+    counted = [numbers[place] for place in _COUNTED.get((name, len(numbers)), ())]
+    if any(number != int(number) or number > _MOST_COUNTED for number in counted):
+        raise here.fault(f"n of {name} is a whole number of respondents", f"write {form}", position=start)
+    if name == "NK" and numbers[1] > 100:
+        raise here.fault("k of NK is a percentage, and no share exceeds 100", f"write {form}", position=start)
     return tuple(numbers)
 
 

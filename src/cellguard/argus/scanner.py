@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from cellguard.argus.faults import BatchError, Fault
+
+_NUMBER = re.compile(r"[+-]?(\d{1,15}(\.\d*)?|\.\d+)", re.ASCII)
 
 
 class Scanner:
@@ -80,10 +83,9 @@ class Scanner:
         """Take a number."""
         self.skip()
         start, text = self.position, self.word(ends)
-        try:
-            return float(text)
-        except ValueError:
-            raise self.fault(f"{what} must be a number, not {text!r}", position=start) from None
+        if not _NUMBER.fullmatch(text):
+            raise self.fault(f"{what} must be a number, not {text[:40]!r}", "write it with digits, as 10", start)
+        return float(text)
 
     def whole(self, what: str, ends: str = ",)|", among: Sequence[int] = ()) -> int:
         """Take a whole number, perhaps one of some."""

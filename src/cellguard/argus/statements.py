@@ -1,8 +1,8 @@
 """A-priori files (``.hst``): statements about single cells, with what may follow what, and trivial levels.
 
 s, u, p, m and ml set a status, c or w a cost, pl protection levels. A safe or unsafe cell may become unsafe, only a
-safe one protected or secondary, and any but an empty one safe. With expansion a statement also holds for the cells that
-are the same since levels between them are trivial.
+safe one protected or secondary, and any safe; what is said of empty cells changes nothing. With expansion a statement
+also holds for the cells that are the same since levels between them are trivial.
 """
 
 from __future__ import annotations
@@ -41,27 +41,32 @@ class _Wrong(Exception):
 
 def apply_statements(table: ArgusTable, said: Apriori, path: Path, tell: Callable[[str], None]) -> ArgusTable:
     """Return a table after the statements of a file; wrong ones are errors, or counted if the batch ignores them."""
-    lines = [(number, line) for number, line in enumerate(text_lines(read_text(path)), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text_lines(read_text(path)), 1) if _says(line)]
     if lines and said.separator not in lines[0][1]:
         raise InputError(
             f"{path.name} line {lines[0][0]}, column 1: the separator {said.separator!r} of the batch is not in the "
             "line; correct it there"
         )
     working = _Working(table)
-    done, ignored = 0, 0
+    done, ignored, empty = 0, 0, 0
     for number, line in lines:
         try:
-            for row in working.take(_fields(line, said.separator), expand=said.expand):
-                done += row >= 0
+            rows = list(working.take(_fields(line, said.separator), expand=said.expand))
+            done, empty = done + len(rows), empty + (not rows)
         except _Wrong as wrong:
             if not said.ignore:
-                raise InputError(f"{path.name} line {number}: {wrong}") from None
+                raise InputError(f"{path.name} line {number}, column 1: {wrong}") from None
             ignored += 1
     tell(
         f"A-priori file {path.name}: {done:,} statements about table {table.number}"
+        + (f"; {empty:,} are about empty cells, and change nothing" if empty else "")
         + (f"; {ignored:,} lines were ignored, since they fit no cell or its status" if ignored else "")
     )
     return working.result()
+
+
+def _says(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("//")
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -119,8 +124,6 @@ class _Working:
         for index in itertools.product(*meant):
             key = int(np.ravel_multi_index(index, self.table.shape))
             rows.append(self.table.row_of.get(key, -1))
-        if rows[0] < 0:
-            raise _Wrong("the cell is empty")
         return [row for row in rows if row >= 0]
 
     def _apply(self, row: int, command: str, numbers: Sequence[float]) -> None:

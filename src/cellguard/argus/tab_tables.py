@@ -175,11 +175,15 @@ class _Reader:
             self.tell(f"Table {self.table.number}: no variable has <FREQUENCY>; every cell has frequency 1")
             return np.ones(len(value)), False
         freq = self._numbers(counts[0])
+        self._refuse(freq < 0, counts[0], "a frequency is below 0; correct it")
         bad = (freq == 0) & (value != 0)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise InputError(f"{self._where(row, counts[0])}: the frequency is 0, but the response is not; correct one")
+        self._refuse(bad, counts[0], "the frequency is 0, but the response is not; correct one")
         return freq, True
+
+    def _refuse(self, bad: BoolArray, variable: Variable, words: str) -> None:
+        """Refuse the first row that is bad."""
+        if bad.any():
+            raise InputError(f"{self._where(int(np.flatnonzero(bad)[0]), variable)}: {words}")
 
     def _tops(self, shadow: FloatArray, freq: FloatArray, counted: bool) -> FloatArray:
         """Return the largest contributions; one that is left open is as large as it can be."""
@@ -195,12 +199,8 @@ class _Reader:
             guessed += int(unknown.sum())
             tops[:, rank] = np.where(unknown, most, numbers)
             rising = tops[:, rank] > most + 1e-9 * np.maximum(np.abs(shadow), 1)
-            if rising.any():
-                row = int(np.flatnonzero(rising)[0])
-                raise InputError(
-                    f"{self._where(row, variable)}: a contribution is larger than the one before it, or than what is "
-                    "left of the response; give the largest first"
-                )
+            words = "a contribution is larger than the one before it, or than what is left of the response"
+            self._refuse(rising, variable, f"{words}; give the largest first")
             left = np.maximum(left - tops[:, rank], 0)
         if guessed:
             self.tell(f"{guessed:,} largest contributions are blank; the rules take them as large as they can be")
@@ -247,7 +247,9 @@ class _Reader:
             return np.full(len(self.fields), np.nan)
         text = pc.utf8_trim_whitespace(self.fields.column(columns[0].name))
         blank = np.asarray(pc.is_in(text, pa.array(["", ".", "-"])).to_numpy(), bool)
-        return np.where(blank, np.nan, self._numbers(columns[0]))
+        levels = np.where(blank, np.nan, self._numbers(columns[0]))
+        self._refuse(levels < 0, columns[0], "a protection level is below 0; levels are distances from the value")
+        return levels
 
     def _judged(self, table: ArgusTable, said: _Said, old: np.ndarray) -> ArgusTable:
         """Apply the rules, or take the statuses that are given."""
@@ -260,8 +262,9 @@ class _Reader:
         for level, mine in ((lower, said.lower), (upper, said.upper)):
             wanted = np.where(given, mine[old], np.nan)
             here = np.isin(status, UNSAFE) & ~np.isnan(wanted)
-            level[here] = np.maximum(wanted[here], 0)
-        return replace(table, status=status, lower=lower, upper=upper)
+            level[here] = wanted[here]
+        none = np.isin(status, UNSAFE) & (lower + upper <= 0)  # an unsafe cell is never known exactly
+        return replace(table, status=status, lower=lower, upper=np.where(none, table.unit, upper))
 
     def _by_rules(self, table: ArgusTable) -> ArgusTable:
         rule = self.rule

@@ -61,6 +61,8 @@ def _words(error: Mapping[str, Any]) -> str:
     if kind == "list_type":
         example = _LISTS.get(error["loc"][-1] if error["loc"] else "")
         return "must be a list" + (f", as {example}" if example else ", as [a, b]")
+    if kind == "too_short" and error["loc"] and error["loc"][-1] in _LISTS:
+        return f"the list is empty; name at least one, as {_LISTS[error['loc'][-1]]}"
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_type" and isinstance(error["input"], bool):

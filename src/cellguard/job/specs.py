@@ -363,7 +363,8 @@ class TableSpec(Spec):
         if self.impossible and self.zeros == "known":
             raise ValueError("`impossible` goes with zeros: possible")
         if len(set(self.by)) < len(self.by):
-            raise ValueError("`by` names a dimension twice")
+            twice = next(name for name in self.by if self.by.count(name) > 1)
+            raise ValueError(f"`by` names a dimension twice: {twice!r}; name each once")
         for name, codes in (self.where or {}).items():
             if name in self.by:
                 raise ValueError(

@@ -220,7 +220,10 @@ def _strange(dimension: str, hierarchy: Hierarchy, shown: Sequence[object]) -> s
 
 def _why(code: str, dimension: str, hierarchy: Hierarchy) -> str:
     if code == hierarchy.total:
-        return f"{code!r} is the total of dimension {dimension!r}; records have codes below it, or name another `total`"
+        return (
+            f"{code!r} is the total of dimension {dimension!r}; records have codes below it, so delete rows of totals, "
+            "which are worked out, or name another `total`"
+        )
     if code in hierarchy.position:
         example = hierarchy.children(code)[0]
         return f"{code!r} has codes below it in dimension {dimension!r}; give the record one of these, as {example!r}"

@@ -128,7 +128,7 @@ def _weight(opened: Opened, roles: Roles, decimal: str, faults: list[Fault], dro
     name = str(roles.weight)
     number, missing = _number(opened, roles, name, decimal, faults)
     faults.append(Fault(name, missing, "the weight is missing (blank or NaN); give every record its weight"))
-    faults.append(Fault(name, f"{number} < 0", "a weight must not be below 0"))
+    faults.append(Fault(name, f"{number} < 0", "a weight must not be below 0; correct it, or leave the record out"))
     drops.append(Drop(f"{number} = 0", f"a weight of 0 in {name!r}"))
     return number
 

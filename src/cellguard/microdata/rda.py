@@ -154,8 +154,8 @@ def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Va
     variables: list[Variable] = []
     letters = dict(LETTERS)
     for number, line in enumerate(text_lines(text), 1):
-        tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(line)]
-        if not tokens:
+        tokens = [quoted or key or plain for quoted, key, plain in _TOKEN.findall(plain_quotes(line))]
+        if not tokens or line.lstrip().startswith("//"):
             continue
         where = f"{source} line {number}"
         if tokens[0].upper() == "<SEPARATOR>":
@@ -176,6 +176,15 @@ def _parse(text: str, source: str, make: Callable[[Sequence[str], bool, str], Va
     if twice:
         raise InputError(f"{source}: the variable {min(twice)!r} comes twice")
     return Metadata(source, delimiter, tuple(variables), letters=letters)
+
+
+def plain_quotes(line: str) -> str:
+    """Return a line with plain quotation marks where R wrote the curly ones of its language.
+
+    >>> plain_quotes("<SEPARATOR> \u201c,\u201d")
+    '<SEPARATOR> ","'
+    """
+    return line if '"' in line else re.sub("\u201c([^\u201c\u201d]*)\u201d", r'"\1"', line)
 
 
 def _letter(tokens: Sequence[str], where: str) -> str:

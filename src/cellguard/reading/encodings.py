@@ -13,6 +13,14 @@ UTF8 = "utf-8"
 FALLBACK = "cp1252"
 _MARKS = {codecs.BOM_UTF8: UTF8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _CHUNK = 1 << 22
+_OTHERS = {
+    b"%PDF-": ("a PDF file", "save its table as CSV or Excel"),
+    b"PK\x03\x04": ("a zip file", "unpack it, and name a file of it; of a workbook the name ends in .xlsx"),
+    b"\x1f\x8b": ("a gzip file", "unpack it first"),
+    b"\xd0\xcf\x11\xe0": ("an old Office file", "save it as .xlsx or CSV"),
+    b"\x89PNG": ("a picture", "name a file of records or cells"),
+    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
+}
 
 
 def check_readable(path: Path) -> None:
@@ -36,6 +44,9 @@ def find_encoding(path: Path) -> str:
     for mark, encoding in _MARKS.items():
         if start.startswith(mark):
             return encoding
+    for mark, (kind, cure) in _OTHERS.items():
+        if start.startswith(mark):
+            raise InputError(f"{file_name(path)}: this is {kind}, and no table; {cure}")
     if b"\0" in start:
         raise InputError(f"{file_name(path)}: no text file, or in an unknown encoding; save it in UTF-8")
     if _broken_at(path, UTF8) is None:

@@ -22,6 +22,8 @@ from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe
 from cellguard.table.fact import Fact, Top, Total, Unwaived
 from cellguard.table.facts import Facts
 
+_MANY = 20  # contributions, of which fewer than as many percent are hardly ever meant
+
 
 class _Linear(Rule):
     """What rules with linear weights share."""
@@ -107,6 +109,11 @@ class Dominance(_Linear):
     def __post_init__(self) -> None:
         check_whole("dominance", "n", self.n, 1)
         check_share("dominance", self.k)
+        if self.n > max(self.k, _MANY):
+            raise InputError(
+                f"dominance: the {self.n} largest contributions hold more than {self.k:g} percent of nearly every "
+                f"total; did you mean n = {self.k:g} and k = {self.n}?"
+            )
 
     def __str__(self) -> str:
         return f"dominance ({self.n}, {percent(self.k)})" + options(self.inclusive, self.zero_unsafe)

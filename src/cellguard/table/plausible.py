@@ -37,8 +37,8 @@ def check_facts(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[st
 
 
 def _counts(count: npt.NDArray[np.float64], source: Source, column: str) -> None:
-    _refuse(count < 0, source, column, "a count must not be below 0")
-    _refuse(count != np.rint(count), source, column, "a count must be a whole number")
+    _refuse(count < 0, source, column, "a count must not be below 0; correct it, or name another column")
+    _refuse(count != np.rint(count), source, column, "a count must be a whole number; round it, or name another column")
 
 
 def _tops(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[str]]) -> None:

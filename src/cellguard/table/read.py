@@ -253,7 +253,7 @@ def _refuse_repeats(source: Source, by: Mapping[str, Dimension]) -> None:
         name = "/".join(dimension.tell(text[i[second]]) for dimension, text, i in codes)
         raise InputError(
             f"{source.place.row(second)}: the cell {name} is a duplicate of {source.place.row(first)}; "
-            "each cell has one row"
+            "each cell has one row: remove one, or name the column that tells them apart as a dimension"
         )
 
 

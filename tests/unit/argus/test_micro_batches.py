@@ -75,6 +75,38 @@ def test_weighted_frequency_counts_weights(tmp_path):
     check(tmp_path, "FREQ(3,20)|WGT(1)", lambda r: 0 < sum(x[4] for x in r) < 3, 5)
 
 
+def replicated(records, n):
+    """The largest n units, if each record stands for as many units as its weight says."""
+    left, found = float(n), 0.0
+    for record in sorted(records, key=lambda r: -r[5]):
+        part = min(record[4], left)
+        left, found = left - part, found + part * record[5]
+    return found
+
+
+@pytest.mark.parametrize("p", [15, 60])
+def test_weighted_p_percent_replicates_respondents(tmp_path, p):
+    def unsafe(records):
+        total = sum(r[4] * r[5] for r in records)
+        return p / 100 * replicated(records, 1) + replicated(records, 2) - total > 1e-9
+
+    check(tmp_path, f"P({p},1)|WGT(1)", unsafe, 3)
+
+
+def test_weighted_dominance_replicates_respondents(tmp_path):
+    def unsafe(records):
+        return replicated(records, 2) > 0.8 * sum(r[4] * r[5] for r in records)
+
+    check(tmp_path, "NK(2,80)|WGT(1)", unsafe, 3)
+
+
+def test_weights_and_holdings_go_together(tmp_path):
+    more = "FREQ(0,0)|FREQ(3,20)|WGT(1)"
+    check(tmp_path, more, lambda r: 0 < len({x[2] for x in r}) < 3, 5)
+    weighted = sum(r[4] * r[5] for r in RECORDS)
+    assert (tmp_path / "o.csv").read_text().splitlines()[0] == f'"Total","Total",{weighted:.1f},1'
+
+
 def test_zeros(tmp_path):
     check(tmp_path, "ZERO(10)|FREQ(1,10)", lambda r: sum(single(r)) == 0, 6)
 
@@ -201,7 +233,7 @@ def test_statements_about_cells(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("N1;s;m", "line 1: the command 'm' does not go with the status 5"),
+        ("N1;s;m", "line 1, column 1: the command 'm' does not go with the status 5"),
         ("N9;s;u", "no code 'N9' of 'Region'"),
         ("N2;s;zz", "unknown command 'zz'"),
         ("N2;s;pl;1", "protection levels are for unsafe cells"),

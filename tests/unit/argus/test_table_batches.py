@@ -1,6 +1,7 @@
 """Batches about ready-made tables, the formats that are written, and what stops a batch before anything is written."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,13 @@ def test_a_blank_second_contribution_is_none_or_as_large_as_can_be(tmp_path, bla
 def test_separators_and_decimal_commas(tmp_path, separator, comma):
     rows = [(*row[:2], row[2] + 0.0, *row[3:]) for row in TAB]
     run_batch(tab_folder(tmp_path, rows=rows, separator=separator, comma=comma), tab_batch("MAN(20)", WRITE))
+    assert statuses(tmp_path / "o.csv")["N", "b"] == 9
+
+
+def test_quotation_marks_as_r_writes_them(tmp_path):
+    curly = [re.sub('"([^"]*)"', "\u201c\\1\u201d", text) for text in (TAB_RDA, tab_batch("MAN(20)", WRITE))]
+    tab_folder(tmp_path, rda=curly[0])
+    run_batch(tmp_path, curly[1])
     assert statuses(tmp_path / "o.csv")["N", "b"] == 9
 
 

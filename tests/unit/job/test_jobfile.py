@@ -250,7 +250,7 @@ def test_quoted_codes_stay_as_they_are(load):
         ("version: 1", "version: 2", "line 1: version: this cellguard reads jobs of `version: 1`"),
         ("version: 1\n", "", "line 1: version: this key is missing"),
         ("name: t", "name: a/b", r"line 3: tables\[0\].name: files are named after a table, and it must be letters"),
-        ("by: [r]", "by: []", r"line 4: tables\[0\].by: .*at least 1"),
+        ("by: [r]", "by: []", r"line 4: tables\[0\].by: .*name at least one"),
         ("by: [r]", "by: r", r"line 4: tables\[0\].by: must be a list, as"),
         ("by: [r]", "by: [r, r]", r"line 3: tables\[0\]: `by` names a dimension twice"),
         ("    value: x\n", "", r"line 3: tables\[0\].value: this key is missing"),

@@ -83,7 +83,7 @@ def test_a_fault_is_counted_and_all_columns_are_told_at_once(firms):
         "`missing: {code: drop}` or `category`",
         "firms.csv line 2, column 'turnover': the value is missing (blank or NaN); give it, or say "
         "`missing: {value: drop}` or `zero` (2 rows have this fault)",
-        "firms.csv line 5, column 'w': a weight must not be below 0",
+        "firms.csv line 5, column 'w': a weight must not be below 0; correct it, or leave the record out",
     ]
 
 
@@ -180,8 +180,8 @@ def test_codes_that_are_no_leaves_are_all_told(firms):
         "(2 rows have this fault)",
         "firms.csv line 4, column 'region': 'North' has codes below it in dimension 'area'; give the record one of "
         "these, as 'N1'",
-        "firms.csv line 5, column 'region': 'Total' is the total of dimension 'area'; records have codes below it, or "
-        "name another `total`",
+        "firms.csv line 5, column 'region': 'Total' is the total of dimension 'area'; records have codes below it, so "
+        "delete rows of totals, which are worked out, or name another `total`",
     ]
 
 

@@ -20,7 +20,7 @@ _DEAREST = 20_000
 
 def jj_file(table: ArgusTable, options: Mapping[str, bool]) -> dict[str, str]:
     """Return the text of the file under '', and that of the numbers of contributors beside it."""
-    kept = [_kept(s, trivial=not options["TR"]) for s in table.spanning]
+    kept = [kept_codes(s, trivial=not options["TR"]) for s in table.spanning]
     cells = list(itertools.product(*kept))
     rows = [table.row_of.get(_key(index, table.shape), -1) for index in cells]
     place = {index: i for i, index in enumerate(cells)}
@@ -64,7 +64,7 @@ def _relations(table: ArgusTable, kept: Sequence[Sequence[int]], place: Mapping[
     return found
 
 
-def _kept(spanning: Spanning, *, trivial: bool) -> list[int]:
+def kept_codes(spanning: Spanning, *, trivial: bool) -> list[int]:
     """Return the codes that are written: without trivial levels only the first of those that mean the same."""
     every = range(len(spanning.tree.codes))
     if trivial:

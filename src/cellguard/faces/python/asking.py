@@ -35,14 +35,19 @@ _KNOWN = "the number of records"
 _ROLES = ("weight", "respondent", "holding")
 _MORE = ("hierarchies", "attack", "cost", "options", "within", "progress")
 _PANDAS = ("index", "columns", "values", "aggfunc", "margins", "margins_name", "dropna", "normalize", "rules")
+_PANDAS_DEFAULTS = {
+    "observed": "categories that no record has are left out, as pandas does with observed=True; leave it out",
+    "sort": "rows and columns are sorted; for another order make the column a pd.Categorical with ordered=True",
+}
 AggFunc = str | Callable[..., Any]
+AggFuncs = AggFunc | Sequence[AggFunc] | Mapping[str, AggFunc]
 
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
     """The arguments of pandas that say what a crosstab shows."""
 
-    aggfunc: AggFunc | Sequence[AggFunc] | None = None
+    aggfunc: AggFuncs | None = None
     margins: bool = False
     margins_name: str = "All"
     dropna: bool = True
@@ -68,17 +73,38 @@ class Wanted:
     def functions(self) -> list[tuple[str, str]]:
         """The functions: what they are called and what they are."""
         found = []
-        for one in self.aggfunc if isinstance(self.aggfunc, (list, tuple)) else [self.aggfunc]:
-            word = COUNT if one is None else one if isinstance(one, str) else getattr(one, "__name__", repr(one))
+        given = self.aggfunc
+        listed: Sequence[Any] = (
+            [*given.values()] if isinstance(given, Mapping) else given if isinstance(given, (list, tuple)) else [given]
+        )
+        for one in listed:
+            if isinstance(one, (list, tuple)):
+                raise InputError(
+                    "a mapping in `aggfunc` gives one function to each column; for several give a list to all columns, "
+                    "as aggfunc=['sum', 'count']"
+                )
+            word = _word(one)
             if word not in _WORDS:
                 raise InputError(
                     f"aggfunc must be 'count', 'sum' or 'mean', or a list of them, not {word!r}: suppression protects "
                     "what adds up, and means only as sums divided by counts"
                 )
-            found.append((word, _WORDS[word]))
+            if (word, _WORDS[word]) not in found or not isinstance(given, Mapping):
+                found.append((word, _WORDS[word]))
         if not found:
-            raise InputError("aggfunc is an empty list; say 'count', 'sum' or 'mean'")
+            raise InputError("aggfunc is empty; say 'count', 'sum' or 'mean'")
         return found
+
+    def asks(self, word: str, title: str) -> bool:
+        """Tell whether a function is asked for of the values of that title."""
+        return not isinstance(self.aggfunc, Mapping) or _word(self.aggfunc[title]) == word
+
+
+def _word(function: AggFunc | None) -> str:
+    """Return what a function is called."""
+    if function is None:
+        return COUNT
+    return function if isinstance(function, str) else getattr(function, "__name__", repr(function))
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +297,12 @@ def _tables(
     alike: dict[str, Any] = {"by": [one.name for one in coded], **(more.get("options") or {})}
     if not wanted.has_margins:
         alike["publish"] = {one.name: [1] for one in coded}
-    sums = {value: SUM if len(values) == 1 else f"{SUM}_{i}" for i, value in enumerate(values, 1)}
-    named = {name: value for value, name in sums.items()} if kinds & {SUM, MEAN} else {}
+    asked = [(word, kind, v) for word, kind in functions for v in values if wanted.asks(word, figures.titles[v])]
+    if isinstance(wanted.aggfunc, Mapping):  # column by column, as pandas has them
+        asked.sort(key=lambda one: values.index(one[2]))
+    summed = [value for value in values if any(kind != COUNT for _, kind, one in asked if one == value)]
+    sums = {value: SUM if len(values) == 1 else f"{SUM}_{i}" for i, value in enumerate(summed, 1)}
+    named = {name: value for value, name in sums.items()}
     together = MEAN in kinds or {SUM, COUNT} <= kinds
     tables = [{"name": name, "value": value, "rules": listed, **alike} for name, value in named.items()]
     if together or COUNT in kinds:
@@ -280,16 +310,15 @@ def _tables(
     for table in tables:
         table["protect"] = {"cost": more.get("cost") or "value"}
         if together:
-            table["protect"]["hide_with"] = values if table["name"] == COUNT else [COUNT]
+            table["protect"]["hide_with"] = summed if table["name"] == COUNT else [COUNT]
             table["zeros"] = "known"
     means, parts = dict[str, tuple[str, str]](), list[tuple[Key, str]]()
-    for word, kind in functions:
-        for value in values or [""]:
-            title, shown = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
-            if kind == MEAN:
-                shown = shown.replace(SUM, MEAN, 1)
-                means[shown] = sums[value], COUNT
-            parts.append(((word, title), shown))
+    for word, kind, value in asked if values else [(word, kind, "") for word, kind in functions]:
+        title, shown = figures.titles.get(value, ""), COUNT if kind == COUNT else sums.get(value, SUM)
+        if kind == MEAN:
+            shown = shown.replace(SUM, MEAN, 1)
+            means[shown] = sums[value], COUNT
+        parts.append(((word, title), shown))
     return tables, means, parts
 
 
@@ -340,8 +369,11 @@ def bare(column: Any) -> Any:  # noqa: ANN401
 
 def _refuse_unknown(more: Mapping[str, Any]) -> None:
     known = (*_ROLES, *_MORE)
-    for word in more:
-        if word not in known:
+    for word, said in more.items():
+        if word in _PANDAS_DEFAULTS:
+            if said is not True:
+                raise InputError(f"{word}={said!r} is not taken: {_PANDAS_DEFAULTS[word]}")
+        elif word not in known:
             raise InputError(f"no argument {word!r}{did_you_mean(word, (*known, *_PANDAS))}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.faces.python.asking import AggFunc, Asked, Figures, NamedColumn, Wanted, ask, columns_of
+from cellguard.faces.python.asking import AggFunc, AggFuncs, Asked, Figures, NamedColumn, Wanted, ask, columns_of
 from cellguard.faces.python.coding import is_column
 from cellguard.faces.python.kinds import kind_of
 from cellguard.faces.python.protect import Rules
@@ -115,7 +115,7 @@ def pivot_table(
     values: str | Sequence[str] | None = None,
     index: Any = None,  # noqa: ANN401
     columns: Any = None,  # noqa: ANN401
-    aggfunc: AggFunc | Sequence[AggFunc] = "mean",
+    aggfunc: AggFuncs = "mean",
     fill_value: object = None,
     margins: bool = False,
     dropna: bool = True,
@@ -135,7 +135,8 @@ def pivot_table(
     index, columns
         Names of columns, or lists of names.
     aggfunc
-        ``mean`` (as pandas has it), ``sum`` or ``count``, as text or as the function of NumPy, or a list of them.
+        ``mean`` (as pandas has it), ``sum`` or ``count``, as text or as the function of NumPy, a list of them, or one
+        for each column, as ``{"turnover": "sum", "jobs": "mean"}``.
     fill_value
         Not taken: a suppressed cell must not look like a value, and empty sums and counts are 0 already.
     margins, margins_name, dropna, rules, **more
@@ -158,7 +159,7 @@ def pivot_table(
     >>> import cellguard as cg
     >>> firms = {"region": ["N"] * 12 + ["S"] * 12 + ["W"] * 4, "jobs": list(range(5, 33))}
     >>> cg.pivot_table(firms, values="jobs", index="region", aggfunc="sum", margins=True).crosstab().to_pydict()
-    {'region': ['N', 'S', 'W', 'All'], 'jobs': [126.0, None, None, 518.0]}
+    {'region': ['N', 'S', 'W', 'All'], 'jobs': [None, 270.0, None, 518.0]}
     """
     if fill_value is not None:
         raise InputError(
@@ -173,6 +174,7 @@ def ask_pivot(data: Any, values: Any, index: Any, columns: Any, wanted: Wanted, 
     """Return what a pivot table asks for."""
     if index is None and columns is None:
         raise InputError("give `index`, or `columns`, or both: names of columns of the frame")
+    values = columns_of_functions(values, wanted.aggfunc)
     frame = _Frame(data)
     rows = columns_of(frame.several(index), "row", None, [])
     across = columns_of(frame.several(columns), "col", None, [name for name, _, _ in rows])
@@ -184,6 +186,20 @@ def ask_pivot(data: Any, values: Any, index: Any, columns: Any, wanted: Wanted, 
         word: frame.column(more[word]) for word in ("weight", "respondent", "holding") if more.get(word) is not None
     }
     return replace(ask(rows, across, figures, wanted, {**more, **roles}), kind=kind_of(data))
+
+
+def columns_of_functions(values: Any, aggfunc: object) -> Any:  # noqa: ANN401
+    """Return the columns of values: those that a mapping of functions names, if it is one."""
+    if not isinstance(aggfunc, Mapping):
+        return values
+    named = sorted(str(name) for name in aggfunc)  # as pandas has them
+    listed = values if isinstance(values, (list, tuple)) else named if values is None else [values]
+    apart = sorted({*named} ^ {str(name) for name in listed})
+    if apart:
+        raise InputError(
+            f"{apart[0]!r} is in only one of `values` and `aggfunc`; name each column in both, or leave `values` out"
+        )
+    return named
 
 
 class _Frame:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from cellguard.errors import InputError
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.sources import Opened, open_records
+from cellguard.reading.files import parquet_names
 from cellguard.scratch import scratch_in, sweep
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.I)
@@ -79,10 +80,10 @@ def _of_files(files: list[Path], name: str, folder: Path | None) -> object:
     if kinds == {True}:
         import pyarrow.dataset as arrow_dataset  # loads pandas
 
+        _same_columns([(path, parquet_names(path)) for path in files])
         try:
             parts = None if folder is None else arrow_dataset.partitioning(flavor="hive")
             made = arrow_dataset.dataset([str(path) for path in files], format="parquet", partitioning=parts)
-            _same_columns([(path, arrow_dataset.dataset(str(path), format="parquet").schema.names) for path in files])
         except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
             raise InputError(f"{name!r}: Parquet files that do not go together ({type(error).__name__})") from None
         return made

@@ -42,7 +42,11 @@ def to_arrow(data: object) -> Any:  # noqa: ANN401
 
 
 def _from_pandas(frame: Any) -> pa.Table:  # noqa: ANN401
+    if not hasattr(frame, "columns"):
+        raise InputError(f"this is a {type(frame).__name__} of pandas; give the whole frame, and name its columns")
     names = [str(name) for name in frame.columns]
+    if not names:
+        raise InputError("the frame has no columns; is it the right one?")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"the frame has the column {twice[0]!r} twice; rename one of them")
@@ -56,6 +60,8 @@ def _column(series: Any) -> Any:  # noqa: ANN401
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return [None if _is_missing(value) else str(value) for value in series]
     if pa.types.is_dictionary(column.type):
+        if isinstance(column.type.value_type, pa.BaseExtensionType):  # intervals of pandas.cut, as they read
+            return [None if _is_missing(value) else str(value) for value in series]
         column = column.cast(column.type.value_type)
     return column
 

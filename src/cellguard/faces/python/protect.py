@@ -31,7 +31,7 @@ def protect(
     by: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     value: str | None = None,
     *,
-    rules: Rules | Mapping[str, Rules],
+    rules: Rules | Mapping[str, Rules] | None = None,
     tables: str | None = None,
     freq: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
@@ -109,6 +109,13 @@ def protect(
     >>> protect(firms, by=["region"], value="turnover", rules={"p_percent": 10}).why("N")[-2]
     'N is primary: p_percent 10.'
     """
+    if rules is None:
+        raise InputError(
+            "say what is sensitive: rules=cg.MinFrequency(3) for counts, rules=[cg.MinFrequency(3), cg.PPercent(10)] "
+            "for sums; `cellguard rules` lists them all"
+        )
+    if not isinstance(attack or {}, Mapping):
+        raise InputError(f"`attack` must be a mapping, as {{'lower': 0}} or {{'insiders': False}}, not {attack!r}")
     kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
     data = resolved(data)
     drawn = from_formula(data, tables, by, value, hierarchies or {}, name, freq)

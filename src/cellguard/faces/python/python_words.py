@@ -21,7 +21,11 @@ _OPTIONS = (
     (r"--true\b", "`true`"),
     (r"--([a-z]+)-([a-z]+)\b", r"\1_\2"),
     (r"\btables\[\d+\]\.rules\[(\d+)\]", r"rules[\1]"),
+    (r"\btables\[\d+\]\.(by|value|name|rules)\b", r"`\1`"),
+    (r"\btables\[\d+\]\.protect\.cost\b", "`cost`"),
     (r"\btables\[\d+\]\.(\w+)", r"options['\1']"),
+    (r"\btables\[\d+\]: ", ""),
+    (r"`by: \[industry, region\]`", "by=['industry', 'region']"),
     (r"`negative: absolute`", "options={'negative': 'absolute'}"),
     (
         r", give the dimension a hierarchy, or, if the file has no totals at all, say `totals: compute`",

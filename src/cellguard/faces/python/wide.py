@@ -260,7 +260,10 @@ def fixed_codes(
             raise InputError(
                 f"`where` names {name!r}, which is no dimension of the table{did_you_mean(name, table.by)}"
             )
-        if str(code) not in dimensions[name].position:
-            raise InputError(f"no code {code!r} in dimension {name!r}{did_you_mean(str(code), dimensions[name].told)}")
-        found[name] = str(code)
+        text = str(code)
+        if isinstance(code, bool) and text not in dimensions[name].position:
+            text = text.lower()  # as records have it
+        if text not in dimensions[name].position:
+            raise InputError(f"no code {code!r} in dimension {name!r}{did_you_mean(text, dimensions[name].told)}")
+        found[name] = text
     return found

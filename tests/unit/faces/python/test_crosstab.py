@@ -84,6 +84,17 @@ def test_pivot_table_is_that_of_pandas_where_nothing_is_suppressed(seed, values,
     same_where_shown(outcome.crosstab(), outcome.suppressed(), pd.pivot_table(frame, **asked), 0.0051)
 
 
+def test_each_column_may_have_a_function_of_its_own():
+    frame = people()
+    asked = {"income": "sum", "hours": np.mean}
+    outcome = cg.pivot_table(frame, index="year", columns="sex", aggfunc=asked, margins=True, rules=RULES)
+    wanted = pd.pivot_table(frame, index="year", columns="sex", aggfunc=asked, margins=True)
+    same_where_shown(outcome.crosstab(), outcome.suppressed(), wanted, within=0.005)
+    assert set(outcome.tables) == {"sum_1", "sum_2", "count", "mean_1"}
+    counted = cg.pivot_table(frame, index="year", aggfunc={"income": "sum", "hours": "count"}, rules=RULES)
+    assert {name for name in counted.tables if name.startswith("sum")} == {"sum_1"}
+
+
 def test_intervals_and_ordered_categories_stand_in_their_order():
     frame = people()
     bands = pd.cut(frame.age, [15, 25, 45, 80])
@@ -189,6 +200,10 @@ def test_shares_tell_nothing_that_published_cells_do_not():
         (lambda f: cg.pivot_table(f, "income"), "give `index`, or `columns`, or both"),
         (lambda f: cg.pivot_table(f, index="region"), "give `values` together"),
         (lambda f: cg.pivot_table("f.csv", "income", "region"), "`data` must be a frame"),
+        (lambda f: cg.pivot_table(f, "income", "sex", aggfunc={"hours": "sum"}), "in only one of `values` and"),
+        (lambda f: cg.pivot_table(f, index="sex", aggfunc={"hours": ["sum"]}), "one function to each column"),
+        (lambda f: cg.pivot_table(f, "income", "sex", sort=False), "make the column a pd.Categorical"),
+        (lambda f: cg.pivot_table(f, "income", "sex", observed=False), "observed=False is not taken"),
     ],
 )
 def test_mistakes_are_answered_in_the_words_of_pandas(call, words):

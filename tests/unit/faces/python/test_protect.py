@@ -248,6 +248,13 @@ def test_no_single_hidden_cell_of_a_crosstab_follows_from_its_margins():
     assert gaps.to_numpy().any() and not (gaps.sum() == 1).any() and not (gaps.sum(axis=1) == 1).any()
 
 
+def test_intervals_and_booleans_of_pandas_are_codes_that_where_finds():
+    frame = pd.DataFrame({"age": pd.cut(range(60), [0, 30, 60], right=False), "old": [i % 3 > 0 for i in range(60)]})
+    outcome = cg.protect(frame, by=["age", "old"], rules=cg.MinFrequency(3))
+    assert outcome.crosstab().index.tolist() == ["[0, 30)", "[30, 60)", "Total"]
+    assert outcome.crosstab(where={"old": True})["count"].tolist() == [20, 20, 40]
+
+
 def test_inner_cells_with_a_frequency_are_cells_and_no_respondents():
     cells = {"region": list("NNSSWW"), "sex": list("fm") * 3, "n": [40, 2, 30, 25, 18, 11], "income": [9.0] * 6}
     counted = protect(cells, ["region", "sex"], rules=cg.MinFrequency(5), freq="n")

@@ -6,6 +6,7 @@ import hashlib
 import json
 from itertools import combinations
 
+import matplotlib.figure
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -160,6 +161,50 @@ def test_frames_of_polars_are_asked_by_name():
     session = cg.Session(pl.from_pandas(people()))
     shown = session.crosstab("region", "sex", where={"sex": ["f", "m"]}).crosstab()
     assert isinstance(shown, pl.DataFrame) and shown.columns == ["region", "f", "m"]
+
+
+def test_records_without_a_code_or_a_value_are_no_part_of_an_output():
+    frame = people()
+    frame.loc[:19, "region"] = None
+    frame.loc[15:39, "income"] = np.nan
+    session = cg.Session(frame)
+    asked = [
+        session.crosstab(frame.sex, frame.age >= 60, margins=True),
+        session.crosstab(frame.region, frame.sex, margins=True),
+        session.pivot_table("income", "sex", aggfunc="sum", margins=True),
+        session.crosstab("region", "sex", margins=True, dropna=False),
+    ]
+    assert [one.shown[0].members.sum() for one in session.outputs.values()] == [400, 380, 375, 400]
+    assert asked[1].crosstab().loc["All", "All"] == 380 and asked[2].crosstab().iloc[-1, 0] > 0
+
+
+def test_records_left_out_for_a_missing_code_are_not_given_away():
+    frame = people()
+    frame.loc[:2, "region"] = None
+    session = cg.Session(frame)
+    session.table(["sex"])
+    with pytest.raises(cg.NotProtected, match=r"but 3 respondents: .*dropna=False"):
+        session.crosstab(frame.region, frame.sex)
+    kept = session.crosstab(frame.region, frame.sex, dropna=False).crosstab(mark="c")
+    assert "3" not in kept.to_numpy().ravel().tolist()
+
+
+def test_missing_codes_as_a_category_are_part_of_the_proof(tmp_path):
+    frame = people()
+    frame.loc[:24, "region"] = None
+    session = cg.Session(frame)
+    session.crosstab("region", "sex", margins=True, dropna=False)
+    session.table(["sex"])
+    folder = session.finalise(tmp_path / "out")
+    assert cg.verify(folder / "proof" / "all").valid
+    assert "nan" in (folder / "output_0_0.csv").read_text().lower()
+
+
+def test_axes_of_a_plot_are_a_figure(tmp_path):
+    session = cg.Session(people())
+    plot = matplotlib.figure.Figure().subplots()
+    session.figure(plot, counts=[200, 200])
+    assert (session.finalise(tmp_path / "out") / "output_0.png").exists()
 
 
 def test_models_are_checked_for_freedom_counts_and_earlier_ones():

@@ -23,8 +23,17 @@ class Closeness:
             self._most = int(np.bincount(self._who).max())
         self._pairs: dict[tuple[str, ...], bool] = {}  # which dimensions of a population are recodings of each other
 
-    def refuse_near(self, members: BoolArray, outputs: Iterable[Output]) -> None:
-        """Refuse an output about all records of an earlier one but a few, or about a few more."""
+    def refuse_near(self, members: BoolArray, outputs: Iterable[Output], left_out: int = 0) -> None:
+        """Refuse an output about all records of an earlier one but a few, or about a few more.
+
+        ``left_out`` is how many records the output leaves out since an entry is missing.
+        """
+        cure = (
+            f". {left_out:,} records are left out since an entry of theirs is missing: dropna=False makes missing "
+            "codes a category of their own"
+            if left_out
+            else ""
+        )
         for output in outputs:
             for old in output.shown[:1]:
                 apart = old.members != members
@@ -36,7 +45,7 @@ class Closeness:
                     raise NotProtected(
                         f"this output is about all records of {output.uid} {relation}: their difference would tell "
                         f"about so few. Use the same records for both, or take {output.uid} back with "
-                        f"session.remove({output.uid!r})"
+                        f"session.remove({output.uid!r}){cure}"
                     )
 
     def near(self, shown: Sequence[Shown], outputs: Iterable[Output]) -> set[tuple[str, tuple[str, ...]]]:

@@ -108,6 +108,8 @@ def _joint(outputs: Sequence[Output], attack: Mapping[str, object], word: str) -
     spec = {
         key: value for key, value in spec.items() if key in {"respondent", "holding", "weight", "missing"} and value
     }
+    if not all(output.asked.dropna for output in outputs if output.asked is not None):
+        spec["missing"] = {**(spec.get("missing") or {}), "code": "category"}  # no record of the others misses a code
     job = {
         "version": 1,
         "microdata": {"source": "the records", **spec},

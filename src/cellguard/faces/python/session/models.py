@@ -72,6 +72,8 @@ def check_model(model: Any, fewest: int, earlier: Sequence[Checked]) -> Checked:
 
 def check_figure(figure: Any, counts: Sequence[int] | None, fewest: int) -> Checked:  # noqa: ANN401
     """Check a figure: the records behind each of its marks, as far as these are told."""
+    if not hasattr(figure, "savefig") and hasattr(figure, "get_figure"):
+        figure = figure.get_figure()  # axes, as plots of pandas give them
     if isinstance(figure, (str, Path)):
         if not Path(figure).is_file():
             raise InputError(f"there is no figure {str(figure)!r}; save it first, or give the figure itself")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cellguard.arrays import BoolArray
 from cellguard.errors import InputError, did_you_mean
@@ -26,6 +27,30 @@ class Chosen:
 
     rows: Rows
     columns: Mapping[str, list[NamedColumn]]
+
+    def complete(self, words: Sequence[str]) -> Chosen:
+        """Return only the records that have an entry in each column of some arguments."""
+        there = np.ones(len(self.rows), bool)
+        for column in (column for word in words for column in self.columns.get(word, [])):
+            there &= ~is_missing(column)
+        if there.all():
+            return self
+        if not there.any():
+            raise InputError("no record has an entry in each of the columns, so nothing is left to count")
+        places = np.flatnonzero(there)
+        columns = {word: [NamedColumn(c.name, _take(c, None, places)) for c in cs] for word, cs in self.columns.items()}
+        return Chosen(self.rows[places], columns)
+
+
+def is_missing(column: Any) -> BoolArray:  # noqa: ANN401
+    """Return which entries of a column are missing."""
+    values = bare(column)
+    if kind_of(values) == "pandas":
+        return np.asarray(values.isna(), bool)
+    try:
+        return np.asarray(pc.is_null(plain_column(values), nan_is_null=True), bool)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # of several kinds
+        return np.array([value is None or value != value for value in values], bool)
 
 
 class Records:
@@ -118,10 +143,9 @@ class Records:
                     f"{title!r} looks as if its index was made anew, so its records are not known; {advice}"
                 )
             return
-        own = pd.Series(self.column(title)).iloc[rows].reset_index(drop=True)
-        other = pd.Series(given).reset_index(drop=True)
-        recoded = pd.DataFrame({"own": own.astype(str), "other": other.astype(str)}).drop_duplicates()
-        if len(recoded) > recoded["own"].nunique():
+        # Here a missing entry (-1) is a code as any other: it comes from one code, as all others do.
+        own, other = pd.factorize(pd.Series(self.column(title)).iloc[rows])[0], pd.factorize(pd.Series(given))[0]
+        if len(np.unique(np.stack([own, other]), axis=1).T) > len(np.unique(own)):
             raise InputError(
                 f"the column {title!r} is not that of the session's data, nor a recoding of it; {advice}, or give "
                 "another variable a name of its own"

@@ -14,6 +14,7 @@ from cellguard.errors import InputError, NotProtected, did_you_mean
 from cellguard.faces.python.asking import (
     RESEARCH,
     AggFunc,
+    AggFuncs,
     Asked,
     Figures,
     NamedColumn,
@@ -23,6 +24,7 @@ from cellguard.faces.python.asking import (
     plain_column,
 )
 from cellguard.faces.python.coding import code_column, free_name
+from cellguard.faces.python.crosstab import columns_of_functions
 from cellguard.faces.python.protect import Rules, job_rules
 from cellguard.faces.python.result import ProtectedFrame
 from cellguard.faces.python.session.closeness import Closeness
@@ -149,7 +151,7 @@ class Session:
         values: str | Sequence[str] | None = None,
         index: Any = None,  # noqa: ANN401
         columns: Any = None,  # noqa: ANN401
-        aggfunc: AggFunc | Sequence[AggFunc] = "mean",
+        aggfunc: AggFuncs = "mean",
         margins: bool = False,
         dropna: bool = True,
         margins_name: str = "All",
@@ -159,6 +161,7 @@ class Session:
         **more: Any,  # noqa: ANN401
     ) -> ProtectedFrame:
         """Summarise columns of the session's frame as `cellguard.pivot_table` does, with all outputs before."""
+        values = columns_of_functions(values, aggfunc)
         wanted = Wanted(aggfunc, margins, margins_name, dropna, rules=self._chosen(counted=values is None))
         asked = {"row": listed_columns(index), "col": listed_columns(columns), "values": listed_columns(values)}
         listed = isinstance(values, (list, tuple))
@@ -286,7 +289,9 @@ class Session:
         roles = {role: [name] for role, name in self._roles.items() if name}
         roles |= {role: [more[role]] for role in self._roles if more.get(role) is not None}
         chosen = self.records.choose({**asked, **roles}, where)
-        population = self._population(chosen.rows)
+        asked_for = len(chosen.rows)
+        chosen = chosen.complete(("row", "col", "values") if wanted.dropna else ("values",))
+        population = self._population(chosen.rows, asked_for - len(chosen.rows))
         shape = listed if word == "pivot_table" else None
         request = self._request(chosen, population, names, wanted, more, roles, shape)
         uid = self._uid()
@@ -371,11 +376,11 @@ class Session:
             "use the same groups and the same records as before, or take earlier outputs back with session.remove(...)"
         )
 
-    def _population(self, rows: Rows) -> str:
+    def _population(self, rows: Rows, left_out: int) -> str:
         """Return the name of some records; records that differ by few from those of an earlier output are refused."""
         members = np.zeros(self.records.size, bool)
         members[rows] = True
-        self._closeness.refuse_near(members, self.outputs.values())
+        self._closeness.refuse_near(members, self.outputs.values(), left_out)
         return "all" if members.all() else f"part_{digest(rows)}"
 
     def _name(self, population: str, column: NamedColumn) -> str:
