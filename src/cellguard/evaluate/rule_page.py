@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellguard.arrays import FloatArray
+from cellguard.evaluate.agreement import Agreement
 from cellguard.evaluate.rule_figures import (
     agreement_figure,
     contour_figure,
@@ -90,13 +91,38 @@ def study_setting(
 def rule_study_page(settings: Sequence[Setting], *, seed: int = 1, confidential: bool = False) -> str:
     """Return the whole comparison on random cells as a page, setting by setting; last, contributions of either sign."""
     first = settings[0].study
-    sections = [section for one in settings for section in _setting(one, len(settings) > 1)]
+    sections = [_overview(settings, seed)]
+    sections += [section for one in settings for section in _setting(one, len(settings) > 1)]
     names = ", ".join(str(family) for family in first.families.values())
     intro = f"On {len(first):,} cells each, drawn from {'; '.join(one.drawn for one in settings)}."
     sections.append(signed_section(seed))
     return evaluation_page(
         f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=confidential
     )
+
+
+def _overview(settings: Sequence[Setting], seed: int) -> Section:
+    """Return how far each pair of rules agrees, for all that was drawn, and which rules miss the wanted number."""
+    pairs = list(settings[0].study.agreements)
+    heads = ("Cells", *(f"{first} and {second}" for first, second in pairs), "Wanted number missed by")
+    rows = [
+        (
+            one.drawn,
+            *(_kappa(one.study.agreements[pair]) for pair in pairs),
+            ", ".join(name for name, chosen in one.study.chosen.items() if not chosen.reached),
+        )
+        for one in settings
+    ]
+    words = (
+        f"Cohen's kappa of each pair; cells are drawn with the seed {seed}.",
+        "The words for kappa are those of Viera and Garrett (2005): poor up to 0, slight up to 0.2, fair up to 0.4, "
+        "moderate up to 0.6, substantial up to 0.8, almost perfect above.",
+    )
+    return part("overview", "Who agrees with whom", words=words, tables=[table(heads, rows)])
+
+
+def _kappa(seen: Agreement) -> str:
+    return "not defined" if math.isnan(seen.kappa) else f"{seen.kappa:.2f} ({seen.label})"
 
 
 def _setting(one: Setting, several: bool) -> list[Section]:

@@ -107,7 +107,10 @@ def test_the_page_of_drawn_cells_has_all_pictures_and_figures_of_every_setting()
     assert "Confidential" not in page
     assert str(rule_study_data(settings[0].study)["pairs"]["D-P"]["both"]) in page
     anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
-    assert len(anchors) == len(set(anchors)) == 9
+    assert len(anchors) == len(set(anchors)) == 10 and anchors[0] == "overview"
+    first = page.split('<section id="')[1]
+    assert all(one.drawn in first and f"{one.study.agreements['D', 'P'].kappa:.2f} (" in first for one in settings)
+    assert "the seed 1" in first and "Viera and Garrett (2005)" in first
     (again,) = agreement_sections(settings[0].study, settings[0].drawn)
     assert all(figure["picture"] in page for figure in again.data["figures"])  # the same pictures, to the letter
 
