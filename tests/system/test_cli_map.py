@@ -197,7 +197,10 @@ def test_geojson_is_in_degrees_if_the_coordinate_system_is_known_and_says_so_if_
     assert read(home / "known/release/shops.csv") == read(home / "unknown/release/shops.csv")
     about = json.loads((home / "known/release/metadata.json").read_text())["tables"]["shops"]
     assert about["crs"] == "EPSG:28992"
-    assert json.loads((home / "known/internal/summary.json").read_text())["crs"] == "EPSG:28992"
+    summary = json.loads((home / "known/internal/summary.json").read_text())
+    assert summary["crs"] == "EPSG:28992"
+    by_bins = cg.run(cg.Job.load(job(home, bins=12, crs="EPSG:28992"))).summary["grid"]
+    assert by_bins["dy"] == pytest.approx(3**0.5 * by_bins["dx"]) and by_bins["dx"] > 500
 
 
 def test_a_coordinate_system_that_nobody_knows_is_refused_before_anything_is_written(home, monkeypatch):

@@ -20,7 +20,7 @@ from cellguard.microdata.grouped import COUNT
 from cellguard.microdata.query import read_units
 from cellguard.microdata.roles import Missing, Roles
 from cellguard.microdata.sources import open_records
-from cellguard.reading.coordinates import coordinate_system, look_like_degrees, to_degrees
+from cellguard.reading.coordinates import coordinate_system, in_degrees, look_like_degrees, to_degrees
 from cellguard.reading.dialect import Dialect
 from cellguard.table.source import Source, open_source
 
@@ -71,7 +71,7 @@ def _read_points(job: Job, inputs: Mapping[str, str]) -> Located:
     crs = spec.crs or (coordinate_system(data) if isinstance(data, Path) and data.is_file() else None)
     if crs is not None and len(x):
         to_degrees(x[:1], y[:1], crs)  # what cannot be done is told before anything is written
-    grid = _grid(spec, x, y)
+    grid = _grid(spec, x, y, crs)
     amount = None if value is None else units.values[value]
     if units.weight is not None:
         copies = _whole(units.weight, opened.name)
@@ -104,9 +104,12 @@ def _placed(name: str, x: FloatArray, y: FloatArray, crs: str | None) -> list[st
     return []
 
 
-def _grid(spec: RedistributeSpec, x: FloatArray, y: FloatArray) -> Grid:
+def _grid(spec: RedistributeSpec, x: FloatArray, y: FloatArray, crs: str | None) -> Grid:
+    """Return the grid: of regular hexagons by `size`, and by `bins` where coordinates are known to be in metres."""
     if spec.size is not None:
         return Grid.of_size(spec.size)
+    if crs is not None and not in_degrees(crs) and "shape" not in spec.model_fields_set:
+        return Grid.fit_regular(x, spec.bins or _BINS)
     return Grid.fit_round(x, y, spec.bins or _BINS, spec.shape)
 
 
