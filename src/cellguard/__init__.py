@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.keys.spec import CellKey
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
         ConventionalRounding,
@@ -60,6 +61,7 @@ _HOME = {
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
+    "CellKey": "methods.keys.spec",
     "CellguardError": "errors",
     "ControlledRounding": "methods.rounding.choices",
     "ConventionalRounding": "methods.rounding.choices",
@@ -126,6 +128,7 @@ __all__ = [
     "Assessment",
     "AttributeDisclosure",
     "Audit",
+    "CellKey",
     "CellguardError",
     "ControlledRounding",
     "ConventionalRounding",
