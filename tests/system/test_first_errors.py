@@ -97,7 +97,7 @@ def test_codes_with_and_without_a_zero_in_front_are_asked_about(here):
             "code,parent\nTotal,\nN,Total\nS,Total\n",
             "has the columns code and parent; say `parents`",
         ),
-        ("parents", "h.csv", "a,b\nA,N\nA,S\n", "a file with one column a level goes into `levels`"),
+        ("parents", "h.csv", "a,b\nA,N\nA,S\n", "a file with one column per level goes into `levels`"),
         ("levels", "h.hrc", "A\n@N\n@S\n", "a .hrc file goes into `hrc`, not into `levels`"),
         ("hrc", "h.csv", "a,b\nA,N\nA,S\n", "a CSV file goes into `levels` or `parents`"),
     ],

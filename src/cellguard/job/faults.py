@@ -12,7 +12,7 @@ from cellguard.job.yamlfile import Lines
 
 
 def explain(error: ValidationError, source: str, lines: Lines) -> str:
-    """Return all faults of a job, one a line, in plain words; values are not repeated."""
+    """Return all faults of a job, one per line, in plain words; values are not repeated."""
     faults = [e for e in error.errors(include_url=False) if not _is_other_form(e)]
     return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in faults))
 

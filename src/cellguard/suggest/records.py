@@ -271,7 +271,7 @@ def _dimension(
         return [f"  {text_of(name)}: {{{column_key(chain[0], name)}}}   # its levels are those of the metadata"]
     return [
         f"  # {different} codes side by side; if they have levels, give a hierarchy: `levels` (a CSV file with one",
-        "  # column a level, coarsest first, or a list of columns), `parents`, `digits` or `hrc`",
+        "  # column per level, coarsest first, or a list of columns), `parents`, `digits` or `hrc`",
         f"  {text_of(name)}: {{{column_key(chain[0], name)}}}",
     ]
 
@@ -283,7 +283,7 @@ def _microdata(guess: Guess, files: Sequence[str], by_name: dict[str, Column]) -
     if any(column.commas > column.numbers for column in numbers):
         lines.append("  decimal: ','          # numbers have a comma and no point")
     roles = {
-        "respondent": ("who gave the record; counts once in each cell", guess.respondent),
+        "respondent": ("who reported the record; counts once in each cell", guess.respondent),
         "holding": ("the group it belongs to; groups are counted then", guess.holding),
         "weight": ("published totals are weighted", guess.weight),
         "request": ("who asks for protection; see the rule `request`", guess.request),

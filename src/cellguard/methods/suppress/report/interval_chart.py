@@ -41,7 +41,7 @@ def widths_chart(audit: Audit, intervals: Intervals) -> dict[str, Any] | None:
         "limit": f"M{LEFT:.0f} {BOTTOM:.0f}L{RIGHT:.0f} {TOP:.0f}",
         "open": many(int((asked & ~np.isfinite(width)).sum()), "cell") if (asked & ~np.isfinite(width)).any() else "",
         "words": f"Widths of feasibility intervals against protection levels: {many(len(drawn), 'unsafe cell')}, "
-        f"{wide:,} of them with an interval at least twice as wide as asked",
+        f"{wide:,} of them with an interval at least twice as wide as its protection level",
     }
 
 
