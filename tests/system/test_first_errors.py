@@ -170,6 +170,11 @@ MISTAKES = {
         "by: [region], where: {ok: [yes]}",
         "as 'yes' or ['yes', 'no']: without quotes",
     ),
+    "unquoted yes in a rule": (
+        "[{min_frequency: 3}, {p_percent: 10}]",
+        "[{max_fraction: {by: region, sensitive: [yes]}}]",
+        "max_fraction: sensitive must be text; put codes",
+    ),
     "another version": ("version: 1", "version: 2", "line 1: version: this cellguard reads jobs of `version: 1`"),
     "no version": ("version: 1\n", "", "begin the job with the line `version: 1`"),
     "two roles": ("by: [region]", "by: [region, x]", "'x' has two roles; a column spans tables (`by`), is summed"),
