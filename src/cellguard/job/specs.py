@@ -116,7 +116,7 @@ class DimensionSpec(GroupingSpec):
     column: str | None = Field(None, description="the column's name, if it is not the dimension's")
     levels: str | Annotated[list[str], Field(min_length=1)] | None = Field(  # type: ignore[assignment]
         None,
-        description="CSV file with one column per level, coarsest first; or a list of the records' own columns that nest",
+        description="CSV file with one column per level, coarsest first; or a list of the records' columns that nest",
     )
     total: str | None = Field(None, description="the code of the total (default: Total)")
     labels: str | None = Field(None, description="CSV file with columns code and label")

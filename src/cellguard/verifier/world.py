@@ -161,7 +161,9 @@ def check_base(world: World) -> None:
         raise Refused(f"{world.name(world.cells.count + int(np.argmax(below)))} is negative")
     deserted = _times(world.occupied, world.value) < 1
     if deserted.any():
-        raise Refused(f"the cover table has no respondent in {_first(world, world.occupied, deserted)}, where a row is listed")
+        raise Refused(
+            f"the cover table has no respondent in {_first(world, world.occupied, deserted)}, where a row is listed"
+        )
 
 
 def check_worlds(proof: Witnesses, world: World) -> None:

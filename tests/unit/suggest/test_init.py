@@ -46,6 +46,16 @@ def test_codes_of_a_classification_may_look_like_decimals(tmp_path):
         rows = [(f"f{i}", (first, "10.2", "10.3", "22.1")[i % 4], f"{i}.25", 3 * i + 1) for i in range(40)]
         found = drafted(tmp_path, [("firm", "NACE", "share", "turnover"), *rows])
         assert found["by"] == ["NACE"] and found["value"] == "turnover"
+        job = yaml.safe_load(draft_job(tmp_path / "data.csv", tmp_path).text)
+        assert job["dimensions"]["NACE"] == {"digits": [2, 2]}
+
+
+@pytest.mark.parametrize(
+    "codes", [("1.A", "2.B", "3.C"), ("1.A", "1.B", "1.C"), ("1.A", "1.AB", "2.C"), ("A", "B", "C")]
+)
+def test_codes_without_levels_stand_side_by_side(tmp_path, codes):
+    drafted(tmp_path, [("firm", "branch", "turnover"), *((f"f{i}", codes[i % 3], 3 * i + 1) for i in range(40))])
+    assert not yaml.safe_load(draft_job(tmp_path / "data.csv", tmp_path).text)["dimensions"]["branch"]
 
 
 @pytest.mark.parametrize("total", [("Total", "Total", "Total"), ("Sum", "", ""), ("", "", "Total")])
