@@ -11,8 +11,9 @@ import click
 from cellguard.faces.cli.show import show_table
 
 LETTERS = (
-    "In formulas x1 >= x2 >= ... are the contributions to a cell, X is their sum and N their number. In a row of counts, "
-    "T respondents share all other codes, s of them have the category in question, and o = T - s have another one."
+    "In formulas x1 >= x2 >= ... are the contributions to a cell, X is their sum and N their number. In a row of "
+    "counts, T respondents share all other codes, s of them have the category in question, and o = T - s "
+    "have another one."
 )
 
 
