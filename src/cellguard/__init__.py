@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.rounding.choices import (
+        ControlledRounding,
+        ConventionalRounding,
+        RandomRounding,
+        SmallCountRounding,
+    )
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -55,6 +61,8 @@ _HOME = {
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
     "CellguardError": "errors",
+    "ControlledRounding": "methods.rounding.choices",
+    "ConventionalRounding": "methods.rounding.choices",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
     "EffectiveContributors": "rules.signed",
@@ -78,12 +86,14 @@ _HOME = {
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
+    "RandomRounding": "methods.rounding.choices",
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
     "Run": "run_context",
     "Session": "faces.python.session.session",
     "Signed": "rules.signed",
+    "SmallCountRounding": "methods.rounding.choices",
     "Spread": "rules.rows",
     "Statisticon": "rules.statisticon",
     "Suppression": "methods.suppress.suppress",
@@ -117,6 +127,8 @@ __all__ = [
     "AttributeDisclosure",
     "Audit",
     "CellguardError",
+    "ControlledRounding",
+    "ConventionalRounding",
     "Dimension",
     "Dominance",
     "EffectiveContributors",
@@ -140,12 +152,14 @@ __all__ = [
     "PPercent",
     "Pattern",
     "PriorPosterior",
+    "RandomRounding",
     "Release",
     "Request",
     "Requirements",
     "Run",
     "Session",
     "Signed",
+    "SmallCountRounding",
     "Spread",
     "Statisticon",
     "Suppression",

@@ -69,7 +69,14 @@ def _redistribute(folder):
     }
 
 
-JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute}
+def _round(folder):
+    job = _suppress(folder)
+    table = job["tables"][0] | {"value": "count", "cells": {"source": "cells.csv", "count": "firms"}}
+    table |= {"protect": {"method": "round", "base": 5}}
+    return job | {"tables": [table]}
+
+
+JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute, "round": _round}
 
 
 def outcome_of(name, folder):

@@ -104,6 +104,13 @@ def find_method(name: str) -> type[Registered]:
     return _checked(name, _installed()[name].load())
 
 
+def sections_in(data: Mapping[str, Any]) -> list[str]:
+    """Return the parts of a job that are named after a method, of those that are there; no other method is loaded."""
+    plain = [name for name, method in _BUILT_IN.items() if method.section]
+    others = [name for name in method_names() if name in data and name not in _BUILT_IN]
+    return [*plain, *(name for name in others if declared(name).settings is not None)]
+
+
 def section_names() -> list[str]:
     """Return the parts of a job that are named after a method."""
     others = [name for name in method_names() if name not in _BUILT_IN and declared(name).settings is not None]
