@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
+    from cellguard.faces.python.source import source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.keys.spec import CellKey
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
         ConventionalRounding,
@@ -60,6 +62,7 @@ _HOME = {
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
+    "CellKey": "methods.keys.spec",
     "CellguardError": "errors",
     "ControlledRounding": "methods.rounding.choices",
     "ConventionalRounding": "methods.rounding.choices",
@@ -115,6 +118,7 @@ _HOME = {
     "records": "microdata.records",
     "require": "protection",
     "run": "pipeline",
+    "source": "faces.python.source",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
     "verify": "pipeline",
@@ -126,6 +130,7 @@ __all__ = [
     "Assessment",
     "AttributeDisclosure",
     "Audit",
+    "CellKey",
     "CellguardError",
     "ControlledRounding",
     "ConventionalRounding",
@@ -181,6 +186,7 @@ __all__ = [
     "records",
     "require",
     "run",
+    "source",
     "suppress",
     "tabulate",
     "verify",
