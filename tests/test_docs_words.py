@@ -32,9 +32,9 @@ LONGEST = 80
 REPLACED = re.compile(
     r"\b(he|him|his|himself|readers?|anybody|everybody|topics?|extent|lone cells?|cells? between|atoms?|whoever|"
     r"hidden|hiding|hides|too near|little room|room between|said of single cells|needs? of cells|be hidden|"
-    r"lies? behind (them|several|these|tables?)|nobody behind|"
-    r"(one|rows?|columns?|time|lines?) a (cell|row|line|level|step)|"
-    r"a cell beforehand|as (asked|wanted)\b(?! for)|looked at from above)\b",
+    r"lies? behind (?:them|several|these|tables?)|nobody behind|"
+    r"(?:one|rows?|columns?|time|lines?) a (?:cell|row|line|level|step|respondent)|"
+    r"a cell beforehand|as (?:asked|wanted)\b(?! for)|looked at from above)\b",
     re.IGNORECASE,
 )
 # What is written for machines, or means something else: attributes of pages, and files with a hidden name.
