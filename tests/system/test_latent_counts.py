@@ -189,9 +189,9 @@ def test_a_crossing_table_that_leaves_something_crossing_is_refused():
     behind([((0,), [0, 0, 1]), ((1,), [0, 1, 1]), ((2,), [0, 1, 2])], [0, 1])
     with pytest.raises(Refused, match=r"internal/t2.csv: tables of n still cross"):
         behind([((0, 1), [0, 1, 2]), ((2,), [0, 1, 2])], [])
-    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t1"):
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks cells of the cover table of table t1"):
         behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 0, 1])], [0, 1])
-    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t2"):
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks cells of the cover table of table t2"):
         behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 1, 2])], [2])
 
 

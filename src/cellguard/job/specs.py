@@ -77,7 +77,7 @@ WAYS = ("levels", "parents", "digits", "hrc", "codelist")  # how a hierarchy may
 class GroupingSpec(Spec):
     """A hierarchy from a file or from the digits of the codes; at most one way."""
 
-    levels: str | None = Field(None, min_length=1, description="CSV file with one column a level, coarsest first")
+    levels: str | None = Field(None, min_length=1, description="CSV file with one column per level, coarsest first")
     parents: str | None = Field(
         None, min_length=1, description="CSV file with columns code and parent; the total has no parent"
     )
@@ -116,7 +116,7 @@ class DimensionSpec(GroupingSpec):
     column: str | None = Field(None, description="the column's name, if it is not the dimension's")
     levels: str | Annotated[list[str], Field(min_length=1)] | None = Field(  # type: ignore[assignment]
         None,
-        description="CSV file with one column a level, coarsest first; or a list of the records' own columns that nest",
+        description="CSV file with one column per level, coarsest first; or a list of the records' columns that nest",
     )
     total: str | None = Field(None, description="the code of the total (default: Total)")
     labels: str | None = Field(None, description="CSV file with columns code and label")
@@ -191,7 +191,7 @@ class MicrodataSpec(Spec):
     files_elsewhere: bool = Field(
         False, description="the .rda may name code lists and hierarchies outside of its own folder"
     )
-    respondent: str | None = Field(None, description="who gave the record; counts once in each cell")
+    respondent: str | None = Field(None, description="who reported the record; counts once in each cell")
     holding: str | None = Field(None, description="the group that the respondent belongs to; counts once in each cell")
     weight: str | None = Field(None, description="the survey weight")
     waiver: str | None = Field(None, description="yes or no: the respondent allows publication")
@@ -415,7 +415,7 @@ class AttackSpec(Spec):
         1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may pool what they know"
     )
     crossing: Literal["checked", "not_checked"] = Field(
-        "checked", description="whether one table without negative cells must lie behind tables that form a cycle"
+        "checked", description="whether tables that form a cycle must have one cover table without negative cells"
     )
 
     @model_validator(mode="after")

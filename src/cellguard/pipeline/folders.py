@@ -247,8 +247,12 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
         if judged.inside is None:
             return []
         near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
-    return [
+    if not near:
+        return ["No respondent can estimate another one in it."]
+    lines = [
         f"{n.who[:1].upper()}{n.who[1:]} can estimate the largest other respondent to within {n.percent:,.1f} %"
         + (", which is too close." if n.failing else ".")
         for n in near
-    ] or ["No respondent can estimate another one in it."]
+    ]
+    numbered = any(n.insider >= 0 for n in near)
+    return [*lines, "Insiders are numbered; internal/insiders.parquet has their contributions."] if numbered else lines

@@ -56,13 +56,13 @@ def check_parted(spec: Spec, pieces: Pieces, between: Between) -> None:
         fitted = [number for number, table in enumerate(spec.tables) if table.where == FITTED and table.group == group]
         names = ", ".join(spec.tables[number].internal for number in fitted)
         if fitted and any(len(piece.tables) > 1 for piece in pieces.clusters[g]):
-            raise Refused(f"{names}: tables of {group[0]} still cross, and no table has what lies behind them")
+            raise Refused(f"{names}: tables of {group[0]} still cross, and no table has the cells of their cover table")
         left = set(np.unique(between.cluster[between.group == g]).tolist())
         whole = [p for c, p in enumerate(pieces.clusters[g]) if c not in left and set(p.tables) & set(fitted)]
         for c, piece in ((c, pieces.clusters[g][c]) for c in sorted(left) if fitted):
             some = between.part[(between.group == g) & (between.cluster == c)]
             if not any(_divides(one.parts, piece.parts, some) for one in whole):
-                raise Refused(f"{names}: lacks parts of what lies behind table {spec.tables[piece.tables[0]].name}")
+                raise Refused(f"{names}: lacks cells of the cover table of table {spec.tables[piece.tables[0]].name}")
 
 
 def _divides(fine: Parts, coarse: Parts, cells: Int64) -> bool:

@@ -33,7 +33,7 @@ _INSIDERS = NotChecked(
     "knowledge", "attackers who know some of the records, or of some cells that they are empty", "insiders"
 )
 _ZEROS = NotChecked("zeros", "how likely a published 0 is a true one (group disclosure)", "everybody")
-_UNLISTED = NotChecked("latent", "cells that no table lists, but that lie behind several tables", "everybody")
+_UNLISTED = NotChecked("latent", "cells that several tables sum and none lists (latent cells)", "everybody")
 _SEVERAL = NotChecked(
     "respondents", "respondents with several records: the attack is on numbers of records", "everybody"
 )
