@@ -286,7 +286,7 @@ def load_multipliers(
         about["method"],
         Zes(**about["zes"]),
         MuOptions(**about["mu"]),
-        Attributes(**about["attributes"]),
+        Attributes(**{**about["attributes"], "years": tuple(map(tuple, about["attributes"].get("years", ())))}),
         about["decimals"],
         Marg(**{**about["marg"], "keep": tuple(about["marg"]["keep"])}) if "marg" in about else Marg(),
         Opt(**about.get("opt", {})),
