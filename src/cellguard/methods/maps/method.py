@@ -89,6 +89,12 @@ class Redistribute(Method[Located, MapResult]):
 
     def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> MapResult:
         """Choose hexagons that are large enough, and redistribute."""
+        return self.redistributed(assessed, run, seconds)
+
+    def redistributed(
+        self, assessed: Located, run: Run, seconds: dict[str, float], *, compared: bool = True
+    ) -> MapResult:
+        """Return the map redistributed, and ``compared`` with what the other algorithms would do."""
         plan, table = self._plan(), table_of(self.job)
         with timed("choosing hexagons", run, seconds):
             hexagons = self._large_enough(assessed, plan)
@@ -99,7 +105,8 @@ class Redistribute(Method[Located, MapResult]):
             with timed("redistributing", run, seconds):
                 counts = redistribute(hexagons.space, hexagons.count, plan)
             with timed("comparing algorithms", run, seconds):
-                names = ALGORITHMS if hexagons.space.nodes <= _MOST_COMPARED else [plan.algorithm]
+                few = compared and hexagons.space.nodes <= _MOST_COMPARED
+                names = ALGORITHMS if few else [plan.algorithm]
                 others = {name: _with(hexagons, plan, name, counts) for name in names}
         else:
             with timed("redistributing", run, seconds):

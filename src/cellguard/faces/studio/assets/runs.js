@@ -63,7 +63,7 @@ function runBox(run, open) {
     h("dl", { class: "figures" }, ["cells", "primary", "secondary"].filter((key) => key in set).map((key) => h("div", {}, h("dt", {}, t(`fig_${key}`)), h("dd", {}, number(set[key])))),
       run.summary.gap !== undefined && run.summary.gap !== null ? h("div", {}, h("dt", {}, t("fig_gap")), h("dd", {}, `${(100 * run.summary.gap).toFixed(1)} %`)) : null),
     (run.summary.warnings ?? []).map((text) => h("p", { class: "warning" }, text)),
-    h("p", { class: "tools" }, button(t("look_at"), () => { state.run = run.number; location.hash = "tables"; }, { class: "look" }), " ",
+    h("p", { class: "tools" }, run.summary.folder === "redistribute" ? null : button(t("look_at"), () => { state.run = run.number; location.hash = "tables"; }, { class: "look" }), " ",
       run.report ? h("a", { href: `/api/runs/${run.number}/download/report`, target: "_blank", rel: "noopener" }, t("report")) : null, " ",
       h("a", { href: "#sign" }, t("to_sign"))),
     command(run),
