@@ -264,6 +264,64 @@ def test_the_same_in_three_languages_and_marks_without_colour(enter, serve, prot
     assert {text[0] for text in page.locator("#grid td.s").all_inner_texts()} == {"○"}
 
 
+PIXELS = "document.querySelector('#map canvas').toDataURL()"
+
+
+@pytest.mark.parametrize(("size", "theme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_a_map_has_a_room_with_a_slider_and_settings_live(enter, serve, tmp_path, size, theme):
+    random = np.random.default_rng(1)
+    points = np.vstack([random.normal(50, 8, (200, 2)), random.uniform(0, 100, (60, 2))])
+    (tmp_path / "shops.csv").write_text("x,y\n" + "".join(f"{x:.1f},{y:.1f}\n" for x, y in points))
+    page = enter(serve(tmp_path / "shops.csv").link("maker"), size=size, color_scheme=theme)
+    page.locator("#make-map").click()
+    page.locator("#map-told", has_text="every shown hexagon has 3 records").wait_for()
+    pictures = []
+    for value in (0, 50, 100):
+        page.locator("[data-slider]").evaluate(f"n => {{ n.value = {value}; n.dispatchEvent(new Event('input')); }}")
+        pictures.append(page.evaluate(PIXELS))
+    assert len(set(pictures)) == 3
+    page.locator("#map-fewest").fill("6")
+    page.locator("#map-told", has_text="every shown hexagon has 6 records").wait_for()
+    assert page.locator("[data-slider]").input_value() == "100"  # it stays where it was
+    assert "min_frequency: 3" in (tmp_path / "map.yaml").read_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert page.evaluate(CONTRAST) == []
+    page.locator("#map-save").click()
+    page.locator("#toast.shown").wait_for()
+    assert "min_frequency: 6" in (tmp_path / "map.yaml").read_text()
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline", has_text="6 records or more").wait_for()
+    page.locator("details.run summary", has_text="command line").click()
+    assert "byte for byte" in page.locator("details.run").inner_text()
+
+
+def test_noise_shows_published_and_true_figures_with_the_factor_and_what_was_found(enter, serve, folder):
+    command.run("init", "firms.csv", "-q", cwd=folder)
+    job = folder / "job.yaml"
+    lines = job.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if line.lstrip().startswith("rules:"))
+    indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+    lines = [line for line in lines if not line.startswith(f"{indent}protect:")]
+    lines.insert(place, f"{indent}protect: {{method: perturb}}")
+    job.write_text("\n".join(lines) + "\n")
+    page = enter(serve(job).link("maker"))
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline").wait_for()
+    page.locator("button.look").click()
+    page.locator("#grid td[role=gridcell]").first.wait_for()
+    shown = cell(page, "metal", "South").inner_text()
+    page.locator("#figure").select_option("true value")
+    page.locator("#grid td", has_text="1,110").first.wait_for()
+    page.locator("#figure").select_option("factor")
+    page.locator("#grid td", has_text=re.compile(r"^. ?[01]\.\d{4}$|^[01]\.\d{4}$")).first.wait_for()
+    cell(page, "metal", "South").click()
+    told = page.locator("#cell", has_text="metal / South")
+    told.wait_for()
+    assert "1,110" in told.inner_text() and shown.split()[-1] in told.inner_text()
+
+
 def test_bad_uploads_and_strangers_are_told_in_words(enter, serve, folder, browser):
     (folder / "bad").mkdir()
     (folder / "bad" / "no.csv").write_bytes(bytes(range(256)))

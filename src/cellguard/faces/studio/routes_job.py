@@ -21,7 +21,7 @@ from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.methods.suppress.costs import COSTS
 from cellguard.methods.suppress.engines.catalogue import ENGINES
-from cellguard.pipeline.job_folder import JobFolder
+from cellguard.pipeline.job_folder import LARGEST, JobFolder
 from cellguard.rules.described import described
 from cellguard.scratch import scratch_in
 from cellguard.suggest.described import Chosen, compose_job, compose_map, describe_data
@@ -71,16 +71,15 @@ async def upload(name: str, request: Request, studio: Here, session: Maker) -> A
         raise InputError(f"only data files and jobs are taken: {', '.join((*DATA, *_OTHERS))}")
     if path.exists():
         raise HTTPException(409, f"there is a file {name!r} already; give yours another name")
+    most = LARGEST if path.suffix.lower() in _OTHERS else studio.limits.upload
     size = 0
     with scratch_in(studio.home) as work:
         new = work.path / "new"
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             async for chunk in request.stream():
                 size += len(chunk)
-                if size > studio.limits.upload:
-                    raise HTTPException(
-                        413, f"the file is larger than {studio.limits.upload:,} bytes, the most allowed"
-                    )
+                if size > most:
+                    raise HTTPException(413, f"the file is larger than {most:,} bytes, the most allowed")
                 file.write(chunk)
         if not size:
             raise InputError("the file is empty")

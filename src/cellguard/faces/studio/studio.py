@@ -92,11 +92,13 @@ class Studio:
         path = self.inside(name)
         if path.suffix.lower() not in JOBS or not path.is_file():
             raise InputError(f"there is no job {name!r} in the folder")
+        folder = JobFolder.of(path, self.root, self._addresses)
+        _ = folder.text  # which says what is wrong with a file that is none
         with self._lock:
             if self.work is not None and not self.work.over:
                 raise InputError("work on the open job goes on; stop it, or wait")
-            if self.folder is None or self.folder.path != path.resolve():
-                self.folder, self._assessing = JobFolder.of(path, self.root, self._addresses), None
+            if self.folder is None or self.folder.path != folder.path:
+                self.folder, self._assessing = folder, None
                 self.work = self.compared = self.audited = None
                 self._kept.clear()
         return self.job
@@ -119,8 +121,11 @@ class Studio:
         return " ".join([version, *(f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items()))])
 
     def tag(self) -> str:
-        """Return the stamp as pages hear of it."""
-        return _short(self.stamp())
+        """Return the stamp as pages hear of it; of a job that can no longer be read, as one."""
+        try:
+            return _short(self.stamp())
+        except InputError as error:
+            return _short(str(error))
 
     def assessing(self) -> tuple[Assessment | None, Work]:
         """Return what the rules find in the job as it is now, if that is known, and the work that finds it out.

@@ -56,11 +56,15 @@ class Redistribute(Method[Located, MapResult]):
     tabular: ClassVar[bool] = False
     surveyed: ClassVar[bool] = False
     look: ClassVar[Look] = Look("shown", public="Records were moved between hexagons; those not listed are not shown.")
-    repeatable: ClassVar[bool] = False
     robustness: ClassVar[str] = (
         "The number of records on the map stays; who knows that records were moved learns where few were."
     )
     flexibility: ClassVar[str] = "Maps of other hexagons of the same records must not be published beside it."
+
+    @property
+    def repeats(self) -> bool:
+        """Whether another run gives the same map: counts draw nothing, and values the same from a seed."""
+        return table_of(self.job).value == _COUNTS or RedistributeSpec.of(self.job).seed is not None
 
     @classmethod
     def fault(cls, job: Job) -> str | None:

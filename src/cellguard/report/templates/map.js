@@ -1,5 +1,5 @@
 // Draws a map of hexagons into a box, before and after if it has both. `say` has its words where they are not English.
-const drawHexagons = (box, data, say = {}) => {
+const drawHexagons = (box, data, say) => {
   "use strict";
   const tongue = say.language ?? "en";
   const SQRT3 = Math.sqrt(3);
@@ -148,6 +148,6 @@ const drawHexagons = (box, data, say = {}) => {
 };
 window.drawHexagons = drawHexagons;
 if (document.getElementById("grids")) {
-  window.cellguardMap = drawHexagons(document.getElementById("map"), JSON.parse(document.getElementById("grids").textContent));
+  window.cellguardMap = drawHexagons(document.getElementById("map"), JSON.parse(document.getElementById("grids").textContent), {});
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

@@ -155,7 +155,7 @@ function mapForm(name, data) {
   const size = h("input", { type: "number", min: 0, step: "any", placeholder: t("map_size_usual") });
   const job = h("input", { value: "map.yaml", maxlength: 100 });
   const go = button(t("map_make"), () => make({ data: name, job: job.value, map: { x: x.value, y: y.value, ...(Number(size.value) > 0 ? { size: Number(size.value) } : {}) } }), { id: "make-map" });
-  return h("details", { id: "map-form" }, h("summary", {}, t("map_make_title")), h("p", { class: "muted" }, t("map_make_words")),
+  return h("details", { id: "map-form", open: !dimensionsOf(data).length }, h("summary", {}, t("map_make_title")), h("p", { class: "muted" }, t("map_make_words")),
     h("div", { class: "row" }, field(t("map_x"), x), field(t("map_y"), y), field(t("map_size_is"), size), field(t("job_name"), job), go));
 }
 

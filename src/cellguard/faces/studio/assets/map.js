@@ -27,7 +27,7 @@ export async function drawMap(room) {
   const changed = {};
   let age = 0, waiting;
   const show = (found) => {
-    fill(told, h("div", { class: `verdict ${found.verdict === "safe" ? "safe" : "unsafe"}` }, h("p", { class: "headline" }, found.headline)),
+    fill(told, h("div", { class: `verdict ${found.verdict === "safe" ? "safe" : "unsafe"}` }, h("p", { class: "headline" }, found.headline), found.caveat ? h("p", {}, found.caveat) : null),
       h("dl", { class: "figures" }, FIGURES.filter((key) => found.figures[key] !== undefined && found.figures[key] !== null).map((key) => h("div", {}, h("dt", {}, t(`map_${key}`)), h("dd", {}, number(found.figures[key]))))),
       found.warnings.map((text) => h("p", { class: "warning" }, text)));
     drawHexagons_(map, found);
