@@ -297,19 +297,17 @@ def test_a_map_has_a_room_with_a_slider_and_settings_live(enter, serve, tmp_path
 
 
 def test_noise_shows_published_and_true_figures_with_the_factor_and_what_was_found(enter, serve, folder):
-    command.run("init", "firms.csv", "-q", cwd=folder)
     job = folder / "job.yaml"
-    lines = job.read_text().splitlines()
-    place = next(i for i, line in enumerate(lines) if line.lstrip().startswith("rules:"))
-    indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
-    lines = [line for line in lines if not line.startswith(f"{indent}protect:")]
-    lines.insert(place, f"{indent}protect: {{method: perturb}}")
-    job.write_text("\n".join(lines) + "\n")
+    table = {"name": "firms", "by": ["industry", "region"], "value": "turnover", "rules": [{"p_percent": 10}]}
+    table["protect"] = {"method": "perturb"}
+    said = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "firm"}, "tables": [table]}
+    job.write_text(json.dumps(said))
     page = enter(serve(job).link("maker"))
     room(page, "protect")
     page.locator("button#protect").click()
     page.locator("details.run .headline").wait_for()
     page.locator("button.look").click()
+    page.locator("#figure").wait_for()
     page.locator("#grid td[role=gridcell]").first.wait_for()
     shown = cell(page, "metal", "South").inner_text()
     page.locator("#figure").select_option("true value")
@@ -377,6 +375,48 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing(enter, folder):
         process.communicate(timeout=60)
         assert process.returncode == 0
     assert not list(folder.rglob(".cellguard-*"))
+
+
+def enterprises(path, many):
+    """Write records like those of a business register: activities in sections, departments in regions, skewed sales."""
+    random = np.random.default_rng(5)
+    division = np.sort(random.zipf(1.3, many) % 60 + 10)
+    random.shuffle(division)
+    place = random.integers(0, 96, many) * random.integers(0, 96, many) // 96
+    size = random.choice(["0-9", "10-49", "50-249", "250+"], many, p=[0.8, 0.14, 0.05, 0.01])
+    sales = random.lognormal(6, 1.7, many).astype(int) + 1
+    rows = (
+        f"{100_000_000 + i},{'ABCDEFGHIJKL'[d // 6]},{d},R{p // 8 + 1:02d},D{p:02d},{s},{x}"
+        for i, (d, p, s, x) in enumerate(zip((division - 10).tolist(), place.tolist(), size, sales.tolist(), strict=True))
+    )
+    path.write_text("siren,section,division,region,department,size,turnover\n" + "\n".join(rows) + "\n")
+
+
+@pytest.mark.long
+def test_a_register_goes_from_records_to_a_signed_release_within_three_minutes(enter, serve, tmp_path):
+    enterprises(tmp_path / "register.csv", 60_000)
+    (tmp_path / "job").mkdir()
+    server = serve(tmp_path / "job")
+    begin = time.monotonic()
+    page = enter(server.link("maker"))
+    page.locator("#upload").set_input_files(tmp_path / "register.csv")
+    page.locator("#make-job").wait_for()
+    assert page.get_by_label("Role of siren").input_value() == "respondent"
+    page.locator("#make-job").click()
+    page.locator("#live", has_text="cells are unsafe").wait_for()
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline", has_text="Safe against").wait_for()
+    room(page, "sign")
+    page.locator("[data-do=request]").click()
+    page.locator(".chip.requested").wait_for()
+    other = enter(server.link("checker"), "Bea")
+    other.locator("button.verify").click()
+    other.locator(".checks-found .good", has_text="Valid").wait_for()
+    other.locator("[data-do=accept]").click()
+    other.locator(".chip.accepted").wait_for()
+    seconds = time.monotonic() - begin
+    assert seconds < 180, seconds
 
 
 @pytest.mark.long
