@@ -1,6 +1,8 @@
 """Maps in the studio: from points to a map, settings that are tried live, and a run that can be repeated."""
 
 import csv
+import io
+import zipfile
 
 import numpy as np
 import pytest
@@ -104,3 +106,21 @@ def test_too_fine_a_map_is_not_tried(folder, sessions, monkeypatch):
     maker.post("jobs", data="shops.csv", job="map.yaml", map={"x": "east", "y": "north", "size": 5.0})
     assert "too many to be drawn" in maker.post("map/try").json()["error"]
     assert maker.post("map/try", size=60.0).status_code == 200
+
+
+def test_a_map_is_checked_and_signed_and_two_runs_are_told_apart(mapped, app, sessions, studio):
+    mapped.post("protect")
+    mapped.wait(studio)
+    mapped.put("map", min_frequency=5, version=mapped.get("job").json()["version"])
+    mapped.post("protect")
+    mapped.wait(studio)
+    changed = mapped.get("runs/2/difference")
+    assert changed.status_code == 200 and changed.json()["other"] == 1
+    assert changed.json()["figures"] or changed.json()["many"]
+    assert mapped.post("decide", what="request", run=2).status_code == 200
+    checker = Page(app, sessions, "checker", "Bea")
+    assert checker.post("decide", what="accept", run=2).status_code == 200
+    signed = mapped.get("runs/2/download/release")
+    names = zipfile.ZipFile(io.BytesIO(signed.content)).namelist()
+    assert {"map.csv", "map.geojson", "sign-off.json"} <= set(names)
+    assert not [name for name in names if "before" in name or "transfers" in name]
