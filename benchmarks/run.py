@@ -23,12 +23,13 @@ from bench_maps import BENCHMARKS as MAPS
 from bench_perturb import BENCHMARKS as PERTURB
 from bench_protect import BENCHMARKS as PROTECT
 from bench_report import BENCHMARKS as REPORT
+from bench_rounding import BENCHMARKS as ROUNDING
 from bench_tables import BENCHMARKS as TABLES
 from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED | ENDS),
-    **(MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY | PHASES),
+    **(ROUNDING | MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY | PHASES),
 }
 
 

@@ -72,7 +72,7 @@ def test_every_public_name_is_explained_by_an_example(name):
 
 
 def test_the_public_surface_is_short():
-    assert len(cellguard.__all__) <= 60  # fifteen of them are rules
+    assert len(cellguard.__all__) <= 66  # fifteen of them are rules, and four are methods
 
 
 @pytest.mark.parametrize("name", ["protect", "verify", "run", "audit", "assess"])

@@ -12,10 +12,18 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
+    from cellguard.faces.python.source import source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
+    from cellguard.methods.keys.spec import CellKey
+    from cellguard.methods.rounding.choices import (
+        ControlledRounding,
+        ConventionalRounding,
+        RandomRounding,
+        SmallCountRounding,
+    )
     from cellguard.methods.suppress.report.figures import heat_map, interval_plot, loss_by_level
     from cellguard.methods.suppress.suppress import Suppression, suppress
     from cellguard.microdata.records import records
@@ -54,7 +62,10 @@ _HOME = {
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
+    "CellKey": "methods.keys.spec",
     "CellguardError": "errors",
+    "ControlledRounding": "methods.rounding.choices",
+    "ConventionalRounding": "methods.rounding.choices",
     "Dimension": "hierarchy.hierarchy",
     "Dominance": "rules.linear",
     "EffectiveContributors": "rules.signed",
@@ -78,12 +89,14 @@ _HOME = {
     "PPercent": "rules.linear",
     "Pattern": "table.pattern",
     "PriorPosterior": "rules.linear",
+    "RandomRounding": "methods.rounding.choices",
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
     "Run": "run_context",
     "Session": "faces.python.session.session",
     "Signed": "rules.signed",
+    "SmallCountRounding": "methods.rounding.choices",
     "Spread": "rules.rows",
     "Statisticon": "rules.statisticon",
     "Suppression": "methods.suppress.suppress",
@@ -105,6 +118,7 @@ _HOME = {
     "records": "microdata.records",
     "require": "protection",
     "run": "pipeline",
+    "source": "faces.python.source",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
     "verify": "pipeline",
@@ -116,7 +130,10 @@ __all__ = [
     "Assessment",
     "AttributeDisclosure",
     "Audit",
+    "CellKey",
     "CellguardError",
+    "ControlledRounding",
+    "ConventionalRounding",
     "Dimension",
     "Dominance",
     "EffectiveContributors",
@@ -140,12 +157,14 @@ __all__ = [
     "PPercent",
     "Pattern",
     "PriorPosterior",
+    "RandomRounding",
     "Release",
     "Request",
     "Requirements",
     "Run",
     "Session",
     "Signed",
+    "SmallCountRounding",
     "Spread",
     "Statisticon",
     "Suppression",
@@ -167,6 +186,7 @@ __all__ = [
     "records",
     "require",
     "run",
+    "source",
     "suppress",
     "tabulate",
     "verify",

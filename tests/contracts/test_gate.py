@@ -69,7 +69,32 @@ def _redistribute(folder):
     }
 
 
-JOBS = {"suppress": _suppress, "perturb": _perturb, "redistribute": _redistribute}
+def _cell_key(folder):
+    rows = [f"p{i},{'NSW'[i % 3]}\n" for i in range(90)]
+    (folder / "people.csv").write_text("id,region\n" + "".join(rows))
+    table = {"name": "t", "by": ["region"], "value": "count", "rules": [{"min_frequency": 3}]}
+    return {
+        "version": 1,
+        "microdata": {"source": "people.csv", "respondent": "id"},
+        "cell_key": {"seed": 1},
+        "tables": [table | {"protect": {"method": "cell_key"}}],
+    }
+
+
+def _round(folder):
+    job = _suppress(folder)
+    table = job["tables"][0] | {"value": "count", "cells": {"source": "cells.csv", "count": "firms"}}
+    table |= {"protect": {"method": "round", "base": 5}}
+    return job | {"tables": [table]}
+
+
+JOBS = {
+    "suppress": _suppress,
+    "perturb": _perturb,
+    "redistribute": _redistribute,
+    "round": _round,
+    "cell_key": _cell_key,
+}
 
 
 def outcome_of(name, folder):

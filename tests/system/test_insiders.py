@@ -268,7 +268,7 @@ def test_a_job_is_safe_against_two_respondents_together(tmp_path):
     assert all(check.passed for check in verify_inputs(folder / "internal", job))
     assert audit_folder(folder).verdict.text == outcome.verdict.text
     page = (folder / "internal" / "report.html").read_text()
-    assert "neither outsiders nor up to 2 respondents together" in page
+    assert "either outsiders nor up to 2 respondents together" in page
     assert "<td>insiders " in page
     named = {outcome.protected.audit.needs.tables.cell_name(n.cell) for n in outcome.protected.nearest if n.others}
     lines = [line for cell in named for line in explain_cell(folder, cell)]

@@ -64,7 +64,7 @@ def test_tables_that_were_rounded_one_by_one_are_valid(tmp_path):
     assert refused(tmp_path) == []
 
 
-def count_by_two(folder, d0, tables, *, y=0):
+def count_by_two(folder, d0, tables, *, y=0, insiders=True):
     """Counts by both dimensions, and other tables of values; d1b is of another level than d1a."""
     codes = [codes for codes, many in RECORDS.items() for _ in range(many)]
     lines = [f"{i},{a},{b},{y if (a, b) == ('d0b', 'd1b') else 10}" for i, (a, b) in enumerate(codes)]
@@ -73,7 +73,7 @@ def count_by_two(folder, d0, tables, *, y=0):
     counts = {"name": "n", "by": ["d1", "d0"], "value": "count", "rules": [{"min_frequency": 2}]}
     values = [{"by": ["d1"], "value": "y", "rules": [{"min_frequency": 2}], **said} for said in tables]
     dimensions = {d: {"parents": f"{d}.csv"} for d in ("d0", "d1")}
-    protected(folder, dimensions=dimensions, tables=[counts, *values])
+    protected(folder, dimensions=dimensions, tables=[counts, *values], attack={"insiders": insiders})
 
 
 RECORDS = {("d0b", "d1b"): 1, ("d0a", "d1b"): 1, ("d0a", "d1a"): 5, ("d0b", "d1a"): 5, ("d0c", "d1a"): 5}
@@ -87,8 +87,8 @@ def test_codes_that_no_row_shows_bound_no_count(tmp_path):
     assert refused(tmp_path) == []
 
 
-@pytest.mark.parametrize(("most", "shown"), [(0, ["103", "100"]), (latent.MOST, ["103", ""])])
-def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path, monkeypatch, most, shown):
+@pytest.mark.parametrize(("most", "insiders", "shown"), [(0, False, ["103", "100"]), (latent.MOST, True, ["103", ""])])
+def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path, monkeypatch, most, insiders, shown):
     """All of d0G less those with d1a leaves a value: so each of the two with d1b would be known, were it known that
     they are two.
 
@@ -100,7 +100,7 @@ def test_a_value_that_readers_work_out_tells_that_somebody_is_there(tmp_path, mo
     (tmp_path / "waived.csv").write_text("d1,status\nd1b,waived\n")
     listed, rest = {"name": "a", "where": {"d0": ["d0a"]}}, {"name": "g", "where": {"d0": ["d0G"]}}
     rest |= {"publish": {"d1": [0, 2]}, "apriori": "waived.csv"}
-    count_by_two(tmp_path, tree, [listed, rest], y=3)
+    count_by_two(tmp_path, tree, [listed, rest], y=3, insiders=insiders)
     assert [row["value"] for row in rows_of(tmp_path, "g")] == shown
     flags = {(row["d1"], row["d0"]): row["flag"] for row in rows_of(tmp_path, "n")}
     assert flags["d1b", "Total"] == "c"

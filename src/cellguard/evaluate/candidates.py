@@ -51,8 +51,10 @@ class Policy:
 
 def repeatable(job: Job) -> dict[str, Any]:
     """Return what a run of a study is asked, so that random costs are the same each time; nothing is released."""
-    random = any(getattr(table.protect, "random", False) for table in job.tables)
-    return {"seed": 1} if random else {}
+    drawn = any(
+        getattr(table.protect, "random", False) or getattr(table.protect, "seed", 0) is None for table in job.tables
+    )
+    return {"seed": 1} if drawn else {}
 
 
 def parse_policies(

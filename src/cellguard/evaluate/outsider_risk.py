@@ -20,6 +20,7 @@ from cellguard.evaluate.insider_risk import missing, risk_behind_noise, risk_beh
 from cellguard.evaluate.utility import Known
 from cellguard.protection import Requirements
 from cellguard.run_context import Run
+from cellguard.seam.method import Concluded
 from cellguard.table.contributions import Contributions
 from cellguard.table.pattern import Pattern, Release
 
@@ -82,11 +83,15 @@ def measure_nearness(
     attackers: Attackers = Attackers(),  # noqa: B008
     *,
     hidden: BoolArray | None = None,
+    concluded: Concluded | None = None,
 ) -> Nearness:
     """Attack a release with the reference rules as the measure, as an outsider and, if they are reported, as insiders.
 
     ``hidden`` are the distinct cells that a method suppresses, if it is one that does; otherwise the release tells.
+    ``concluded`` is what a method says that attackers who know it conclude.
     """
+    if concluded is not None:
+        return _of_ends(reference, concluded)
     if hidden is not None:
         return _of_pattern(reference, hidden, run, attackers)
     figures, suppressed, changed = _seen(reference, release)
@@ -121,6 +126,18 @@ def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolAr
         rounding = 0.5 * 10.0**-released.decimals + 1e-9 * np.abs(tables.value[shown])
         changed[shown] |= error > rounding
     return figures, hidden & ~open_, changed
+
+
+def _of_ends(reference: Requirements, concluded: Concluded) -> Nearness:
+    """Return the risk from the ends that a method's own attack found; what that leaves open has a risk at least."""
+    value, n = reference.tables.value, len(reference.tables)
+    lower, upper = concluded.lower[:n], concluded.upper[:n]
+    shortfall = missing(upper - lower, reference.sliding)
+    for reach, need in ((value - lower, reference.lower), (upper - value, reference.upper)):
+        shortfall = np.maximum(shortfall, missing(reach, need))
+    shortfall = np.where(concluded.open[:n], np.maximum(shortfall, 1e-3), shortfall)
+    risk = np.where(reference.primary, shortfall, np.nan)
+    return Nearness(Known(lower, upper), risk, None)
 
 
 def _of_pattern(reference: Requirements, hidden: BoolArray, run: Run, attackers: Attackers) -> Nearness:

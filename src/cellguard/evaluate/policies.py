@@ -114,7 +114,7 @@ class Reference:
         """Attack what a policy gives. Cells that a method suppresses are so, however the others are rounded."""
         made = outcome.protected
         attackers = replace(self.attackers, hints=made.hints)
-        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.hidden)
+        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.hidden, concluded=made.concluded)
 
 
 def _place(reference: Reference, name: str, job: Job | str) -> Point:

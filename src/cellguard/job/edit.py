@@ -130,4 +130,6 @@ def _written(node: Any, value: object) -> str:  # noqa: ANN401
 def _flow(value: object) -> str:
     plain = dict(value) if isinstance(value, Mapping) else value
     text: str = yaml.safe_dump(plain, default_flow_style=True, width=_WIDE, allow_unicode=True, sort_keys=False)
-    return text.strip().removesuffix("...").strip()
+    text = text.strip().removesuffix("...").strip()
+    # A word that begins with one of these is written plain, but read so only where no braces are around it.
+    return yaml.safe_dump(plain, default_style="'", width=_WIDE).strip() if text.startswith((":", "?")) else text

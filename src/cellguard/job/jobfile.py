@@ -24,7 +24,7 @@ from cellguard.job.faults import below, explain
 from cellguard.job.house_policy import load_policy, with_policy
 from cellguard.job.names import collision_fault, dimension_fault
 from cellguard.job.overrides import with_overrides
-from cellguard.job.registry import declared, section, section_names, sections
+from cellguard.job.registry import declared, section, sections, sections_in
 from cellguard.job.rulespec import rule_schema
 from cellguard.job.specs import (
     AttackSpec,
@@ -155,7 +155,7 @@ class Job(Spec):
         if "settings" in data:
             hint = ", which is not said here but under the name of a method"
             raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": "settings", "hint": hint})
-        names = section_names()
+        names = sections_in(data)
         own = {key: data[key] for key in names if data.get(key) is not None}
         return {**{key: value for key, value in data.items() if key not in names}, "settings": own}
 
@@ -177,7 +177,10 @@ class Job(Spec):
         """Write what methods are reported under their own names, as a job file does, and who attacks what they
         suppress.
         """
-        own = {name: self.settings[name].model_dump() if name in self.settings else None for name in section_names()}
+        own = {
+            name: self.settings[name].model_dump() if name in self.settings else None
+            for name in sections_in(self.settings)
+        }
         whole: dict[str, Any] = {}
         for key, value in dump(self).items():
             whole |= own if key == "settings" else {key: value}

@@ -37,6 +37,9 @@ _BUILT_IN = {
     ),
     "perturb": _BuiltIn(_NOISE, _NOISE, section=True),
     "redistribute": _BuiltIn(_MAPS, _MAPS, section=True),
+    "cell_key": _BuiltIn(
+        "cellguard.methods.keys.spec:KeysDeclaration", "cellguard.methods.keys.method:CellKeys", section=True
+    ),
 }
 _METHODS: dict[str, type[Registered]] = {}
 
@@ -102,6 +105,13 @@ def find_method(name: str) -> type[Registered]:
     if name not in _installed():
         raise InputError(f"unknown method {name!r}{did_you_mean(name, method_names())}")
     return _checked(name, _installed()[name].load())
+
+
+def sections_in(data: Mapping[str, Any]) -> list[str]:
+    """Return the parts of a job that are named after a method, of those that are there; no other method is loaded."""
+    plain = [name for name, method in _BUILT_IN.items() if method.section]
+    others = [name for name in method_names() if name in data and name not in _BUILT_IN]
+    return [*plain, *(name for name in others if declared(name).settings is not None)]
 
 
 def section_names() -> list[str]:

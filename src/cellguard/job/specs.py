@@ -196,6 +196,10 @@ class MicrodataSpec(Spec):
     weight: str | None = Field(None, description="the survey weight")
     waiver: str | None = Field(None, description="yes or no: the respondent allows publication")
     request: str | None = Field(None, description="yes or no: the respondent asks for protection")
+    record_key: str | None = Field(None, min_length=1, description="cell keys: a random number, from 0 to below 1")
+    key_range: int | None = Field(
+        None, ge=2, le=2**32, description="record keys are whole numbers from 0 to this less 1"
+    )
     missing: MissingSpec = MissingSpec()
     delimiter: str | None = Field(None, description="found out if not given")
     decimal: str | None = Field(None, description="found out if not given: a point, or a comma as in 12,5")
@@ -205,6 +209,8 @@ class MicrodataSpec(Spec):
     def _one_format(self) -> MicrodataSpec:
         if self.query and self.rda:
             raise ValueError("give one of query and rda, not both")
+        if self.key_range is not None and self.record_key is None:
+            raise ValueError("`key_range` goes with `record_key`, the column of record keys")
         if self.files_elsewhere and not self.rda:
             raise ValueError("`files_elsewhere` goes with `rda`")
         if fault := address_fault(self.source, self.remote, self.query):

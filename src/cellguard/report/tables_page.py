@@ -36,7 +36,7 @@ def heading(grid: Grid) -> dict[str, Any]:
     }
 
 
-def public_tables(template: str, release: Release, *, title: str, marks: bool, **more: bool) -> str:
+def public_tables(template: str, release: Release, *, title: str, marks: bool, **more: object) -> str:
     """Return a page of tables as published, made of the release and of nothing else."""
     dimensions = {dimension.name: dimension for dimension in release.dimensions}
     legend = SUPPRESSED_OR_NOT if marks else ()

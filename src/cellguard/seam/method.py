@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
-from cellguard.arrays import BoolArray
+from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import Registered, register
@@ -30,6 +30,18 @@ from cellguard.table.table import Table
 if TYPE_CHECKING:
     from cellguard.attack.insider_pairs import Hint
     from cellguard.verifier.verify import Verification
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """What attackers who know a method conclude of each distinct cell: the ends of what is possible.
+
+    ``open`` are the unsafe cells that they come too close to, or may.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    open: BoolArray
 
 
 class Result(ABC):
@@ -75,6 +87,11 @@ class Result(ABC):
     @property
     def hidden(self) -> BoolArray | None:
         """Which distinct cells are suppressed, however the others were changed; None if the release says it."""
+        return None
+
+    @property
+    def concluded(self) -> Concluded | None:
+        """What attackers who know the method conclude; None if the release says it, or its noise."""
         return None
 
     @property

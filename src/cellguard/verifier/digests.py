@@ -19,17 +19,20 @@ SEED = "internal/seed.json"  # of random costs, where there are any
 EXPLANATIONS = "internal/explanations.parquet"  # for people, and no part of the proof
 
 
-def check_digests(folder: Folder, document: Mapping[str, Any]) -> int:
-    """Compare the certificate's own digest and that of every file; return how many files there are."""
+def check_digests(folder: Folder, document: Mapping[str, Any], own: str = OWN, *, halves: int = 2) -> int:
+    """Compare the certificate's own digest and that of every file; return how many files there are.
+
+    ``own`` is the certificate's own name; of one half there is the internal folder and no release.
+    """
     if document.get("digest") != digest(document):
         raise Refused("certificate.json does not have the digest that it names")
     files = document.get("files")
     if not isinstance(files, dict):
         raise Refused("certificate.json has no list of files")
-    _no_links(folder)
+    _no_links(folder, own)
     _only_halves(folder)
     _only_named_folders(folder, files)
-    there = {name: path for name, path in _walk(folder) if name != OWN}
+    there = {name: path for name, path in _walk(folder, halves) if name != own}
     for name in sorted(set(files) - set(there)):
         raise Refused(f"{name} is missing")
     for name in sorted(set(there) - set(files)):
@@ -74,12 +77,12 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _no_links(folder: Folder) -> None:
+def _no_links(folder: Folder, own: str) -> None:
     """Refuse halves, and a certificate, that are links: what was checked would be somewhere else.
 
     Halves that somebody names are looked at where they are.
     """
-    for name, path in (("release", folder.release), ("internal", folder.internal), (OWN, folder.path(OWN))):
+    for name, path in (("release", folder.release), ("internal", folder.internal), (own, folder.path(own))):
         if path.is_symlink():
             raise Refused(f"{name} is a link to another place; name that with --release or --internal, or copy it here")
 
@@ -103,8 +106,8 @@ def _only_named_folders(folder: Folder, files: Mapping[str, Any]) -> None:
                 raise Refused(f"{name} is extra: an output folder has no such folder")
 
 
-def _walk(folder: Folder) -> Iterator[tuple[str, Path]]:
-    for half, top in (("release", folder.release), ("internal", folder.internal)):
+def _walk(folder: Folder, halves: int) -> Iterator[tuple[str, Path]]:
+    for half, top in (("internal", folder.internal), ("release", folder.release))[:halves]:
         if not top.is_dir():
             raise Refused(f"the folder {half} is missing")
         for place, folders, names in os.walk(top):

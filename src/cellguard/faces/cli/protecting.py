@@ -83,7 +83,11 @@ def assess(
 @click.option("--dry-run", is_flag=True, help="Only assess: how many cells are unsafe, and how long it may take.")
 @click.option("--compare", type=PATH, help="Say on the officer's page what changed since this earlier output folder.")
 @click.option("--warm", type=PATH, help="Start from the pattern of this earlier output folder.")
-@click.option("--seed-from", type=PATH, help="Take the secret seed of random costs from this earlier output folder.")
+@click.option(
+    "--seed-from",
+    type=PATH,
+    help="Take the secret seed of random costs or of rounding from this earlier output folder.",
+)
 @click.option(
     "--effort", type=click.Choice(["quick", "normal", "best"]), help="How long to look for a cheaper pattern."
 )

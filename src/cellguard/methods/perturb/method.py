@@ -13,9 +13,11 @@ import numpy as np
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AttackSpec, Spec
+from cellguard.methods.perturb.answers.later import register_tables
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.cells.sensitivity import needs_of, supersensitive
 from cellguard.methods.perturb.checks.finding import Cell
+from cellguard.methods.perturb.checks.trends import Trends
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import Attributes
 from cellguard.methods.perturb.draw.mu import MuOptions
@@ -119,9 +121,12 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 others=[table for folder in self._published for table in folder.methods],
                 unseen=unseen,
                 published=_further(assessed, drawn),
+                trend=_trends(spec),
                 checked=self.checked,
                 run=here,
             )
+        if self.multipliers is not None and check.verdict != "unsafe":
+            register_tables(Path(str(self.multipliers)), assessed.tables, released=check.released)
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         if unseen and self.checked:
             notes.append(
@@ -222,18 +227,31 @@ def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Mul
 def _settings(job: Job, spec: PerturbSpec, data: Calibration) -> Settings:
     whole = _whole(job, data)
     finest = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
-    said = spec.attributes
     return Settings(
         spec.method,
         Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
         MuOptions(spec.sigma, spec.probability, spec.cap, spec.way, whole=spec.promise == "release"),
-        Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
+        _attributes(spec),
         max([*finest, *(t.decimals for t in job.tables if t.decimals is not None)]),
         _marg(job, spec),
         Opt(cap=spec.cap, **spec.opt.model_dump()),
         spec.assign,
         whole,
     )
+
+
+def _attributes(spec: PerturbSpec) -> Attributes:
+    """Return how responses differ: as the job says, or each year by steps if growth must not be known."""
+    if spec.trends is not None and spec.trends.values:
+        return Attributes("steps", p=spec.trends.p / 100, years=tuple(map(tuple, spec.trends.values)))
+    said = spec.attributes
+    return Attributes() if said is None else Attributes(said.variant, said.sd, said.limit)
+
+
+def _trends(spec: PerturbSpec) -> Trends | None:
+    """Return what the job says of growth."""
+    said = spec.trends
+    return None if said is None else Trends(said.p / 100, tuple(map(tuple, said.values)), said.dimension)
 
 
 def _whole(job: Job, data: Calibration) -> tuple[str, ...]:

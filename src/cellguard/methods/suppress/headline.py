@@ -17,11 +17,9 @@ from cellguard.attack.insider_pairs import Pair
 from cellguard.errors import listing
 from cellguard.inputs.assessment import no_rule
 from cellguard.rules.assess import Findings
+from cellguard.seam.open_attacks import open_differences, open_latent, open_ties
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
-from cellguard.table.populations import uncrossed, unjudged
 from cellguard.table.sums import JudgedSums
-from cellguard.table.tableset import TableSet
-from cellguard.world.world import World
 
 _BEYOND = "what respondents know beyond listed cells"
 _NAMED = 3  # cells that a headline names
@@ -112,7 +110,7 @@ def headline(
     """
     singles = single_respondent_cells(audit)
     world, tables = audit.needs.world, audit.needs.tables
-    unchecked = (*_open_ties(world), *_open_differences(tables), *_open_latent(world), *_open_sums(sums))
+    unchecked = (*open_ties(world), *open_differences(tables), *open_latent(world), *_open_sums(sums))
     kind, text = _verdict(findings, audit, unchecked, singles)
     inside = _open_insiders(audit, singles)
     earlier = any(table.release == "earlier" for table in audit.needs.tables.tables)
@@ -144,14 +142,14 @@ def _verdict(findings: Findings, audit: Audit, untied: Sequence[NotChecked], sin
         return Kind.UNDECIDED, f"NOT PROVEN: {why}; do not publish{more}"
     if unruled:
         return Kind.NO_RULE, f"{unruled}, so nothing is known to be safe"
-    open_ties = f", {' and '.join(one.name for one in untied)} not checked" if untied else ""
+    left = f", {' and '.join(one.name for one in untied)} not checked" if untied else ""
     if audit.inside is not None:
         whom = "every single respondent" if audit.inside.linked else "the respondents of single cells"
         if audit.inside.size > 1:
             whom = f"up to {audit.inside.size} respondents together"
         beyond = f", {_BEYOND} not checked" if audit.needs.world.between else ""
-        return Kind.SAFE, f"Safe against outsiders and {whom}{beyond}{open_ties}"
-    only = f"outsiders only{open_ties}"
+        return Kind.SAFE, f"Safe against outsiders and {whom}{beyond}{left}"
+    only = f"outsiders only{left}"
     return Kind.SAFE, f"Safe against {only}; insiders not checked: {singles}"
 
 
@@ -164,22 +162,6 @@ def _more_cells(audit: Audit) -> str:
         f"{named}: suppress one more cell in a sum with each, by `status: secondary` in `cells` or `apriori`, or "
         "merge its code with another"
     )
-
-
-def _open_ties(world: World) -> tuple[NotChecked, ...]:
-    """Return what could tie cells together, but is not part of the proof: see docs/explanation/threat-model.md."""
-    open_ties = []
-    if world.constraints.accepted:
-        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.constraints.accepted)}."
-        open_ties.append(NotChecked("crossing", "crossing tables", who))
-    kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
-    several = any(len(house.rooms) > 1 for house in world.constraints.responses)
-    # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
-    several |= not np.array(world.topic_counts)[world.constraints.topic].all()
-    if several and any((p, not c) in kinds for p, c in kinds):
-        who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
-        open_ties.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
-    return tuple(open_ties)
 
 
 def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
@@ -203,31 +185,6 @@ def _open_insiders(audit: Audit, singles: Singles) -> tuple[NotChecked, ...]:
     return tuple(open_attacks)
 
 
-def _open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
-    """Return the differences of overlapping populations that no table of the set has, so that no rule judged them."""
-    open_ = [f"{d.larger} without {d.smaller}" for d in unjudged(tables.tables)]
-    if not open_:
-        return ()
-    cure = "give it as a table with `publish: nothing`"
-    who = f"Somebody who subtracts a table from one about more respondents: {listing(open_, 5)} ({cure})."
-    return (NotChecked("differences", "differences of populations", who),)
-
-
-def _open_latent(world: World) -> tuple[NotChecked, ...]:
-    """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
-    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
-    for house in world.constraints.responses:
-        own = [t for t in world.tables.tables if t.topic == house.topic]
-        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
-        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
-            open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
-    if not open_:
-        return ()
-    cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
-    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
-    return (NotChecked("latent", "cells that no table lists (latent cells)", who),)
-
-
 def _open_sums(sums: JudgedSums | None) -> tuple[NotChecked, ...]:
     """Return the sums of suppressed cells that were too many to judge."""
     if sums is None or not sums.beyond:
@@ -246,8 +203,9 @@ def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked
             "unions",
             "sums of three or more suppressed cells that only several relations together give",
             "An attacker who works out such a sum. Looked at were all sums that single relations give, with subtotals "
-            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
-            "one holding has the largest stake.",
+            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells, and of "
+            "those that protect them, in which one holding has the largest stake. Not looked at were sums of cells of "
+            "different holdings that are nearly known.",
         )
     else:
         unions = NotChecked(

@@ -1,0 +1,1 @@
+"""Rounding of whole linked sets of tables: conventional, random and controlled, with what an attacker concludes."""

@@ -1,0 +1,1 @@
+"""What an output folder of rounded tables holds inside."""

@@ -1,0 +1,52 @@
+"""What no audit of a linked set looks at, whatever its method: ties between tables, and tables that are not there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellguard.errors import listing
+from cellguard.seam.verdict import NotChecked
+from cellguard.table.populations import uncrossed, unjudged
+from cellguard.table.tableset import TableSet
+from cellguard.world.world import World
+
+
+def open_ties(world: World) -> tuple[NotChecked, ...]:
+    """Return what could tie cells together, but is not part of the proof: see docs/explanation/threat-model.md."""
+    found = []
+    if world.constraints.accepted:
+        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.constraints.accepted)}."
+        found.append(NotChecked("crossing", "crossing tables", who))
+    kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
+    several = any(len(house.rooms) > 1 for house in world.constraints.responses)
+    # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
+    several |= not np.array(world.topic_counts)[world.constraints.topic].all()
+    if several and any((p, not c) in kinds for p, c in kinds):
+        who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
+        found.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
+    return tuple(found)
+
+
+def open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
+    """Return the differences of overlapping populations that no table of the set has, so that no rule judged them."""
+    open_ = [f"{d.larger} without {d.smaller}" for d in unjudged(tables.tables)]
+    if not open_:
+        return ()
+    cure = "give it as a table with `publish: nothing`"
+    who = f"Somebody who subtracts a table from one about more respondents: {listing(open_, 5)} ({cure})."
+    return (NotChecked("differences", "differences of populations", who),)
+
+
+def open_latent(world: World) -> tuple[NotChecked, ...]:
+    """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
+    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
+    for house in world.constraints.responses:
+        own = [t for t in world.tables.tables if t.topic == house.topic]
+        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
+        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
+            open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
+    if not open_:
+        return ()
+    cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
+    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
+    return (NotChecked("latent", "cells that no table lists (latent cells)", who),)
