@@ -134,7 +134,7 @@ class Window(Asked):
     table: Name
     run: Number | None = None
     look: LookAsked | None = None
-    figure: Name = "value"
+    figure: Name | None = None
     top: Place = 0
     left: Place = 0
     bottom: Place = 60
