@@ -387,7 +387,9 @@ def enterprises(path, many):
     sales = random.lognormal(6, 1.7, many).astype(int) + 1
     rows = (
         f"{100_000_000 + i},{'ABCDEFGHIJKL'[d // 6]},{d},R{p // 8 + 1:02d},D{p:02d},{s},{x}"
-        for i, (d, p, s, x) in enumerate(zip((division - 10).tolist(), place.tolist(), size, sales.tolist(), strict=True))
+        for i, (d, p, s, x) in enumerate(
+            zip((division - 10).tolist(), place.tolist(), size, sales.tolist(), strict=True)
+        )
     )
     path.write_text("siren,section,division,region,department,size,turnover\n" + "\n".join(rows) + "\n")
 

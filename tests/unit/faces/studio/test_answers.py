@@ -13,6 +13,7 @@ from unit.faces.studio.conftest import FIRMS, JOB, Page
 from system import command
 
 METHODS = [("perturb", "turnover", "{p_percent: 10}"), ("cell_key", "count", "{min_frequency: 3}")]
+METHODS += [("round, kind: conventional, base: 5", "count", "{min_frequency: 3}")]
 
 
 def test_from_a_file_to_a_signed_release(maker, checker, studio, folder):
