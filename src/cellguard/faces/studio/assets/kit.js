@@ -66,7 +66,10 @@ export async function ask(path, { method = "GET", body, raw, signal } = {}) {
     throw new Refused(0, t("gone"));
   }
   if (answer.status === 401) throw new Refused(401, t("away"));
-  const told = await answer.json().catch(() => ({}));
+  const told = await answer.json().catch((error) => {
+    if (error.name === "AbortError") throw error; // given up while the answer was being read
+    return {};
+  });
   if (!answer.ok) throw new Refused(answer.status, told.error || t("failed"));
   return told;
 }
