@@ -107,6 +107,11 @@ def test_no_sequence_of_answers_tells_a_contribution_within_the_rule():
 
 
 @pytest.mark.long
+def test_more_sequences():
+    attack(range(1_000, 1_040), 8)
+
+
+@pytest.mark.endless
 def test_four_thousand_sequences():
     attack(range(1_000, 5_000), 8)
 

@@ -201,6 +201,7 @@ def test_saved_multipliers_are_refused_for_other_data_or_when_changed(folder):
     done = run("perturb", "job.yaml", "--out", "two", "--multipliers", saved, cwd=folder)
     assert (done.returncode, (folder / "two").exists()) == (2, False)
     assert "made for other data" in done.stderr
+    assert "earlier: FILE" in done.stderr
     (folder / "firms.csv").write_text(old)
     saved.write_bytes(saved.read_bytes()[:-100])
     done = run("perturb", "job.yaml", "--out", "two", "--multipliers", saved, cwd=folder)

@@ -69,7 +69,7 @@ def test_what_left_before_a_kill_is_in_the_register(tmp_path):
     assert left <= held(home) and cg.source(home)
 
 
-@pytest.mark.long
+@pytest.mark.endless
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_fifty_kills_lose_no_answer(tmp_path):
     home = make_source(tmp_path)

@@ -175,7 +175,7 @@ class Studio:
     def map_trial(self, job: Job) -> MapTrial:
         """Return the points of a job's map, ready for any settings; those of a job that reads the same are the same."""
         spec, table = RedistributeSpec.of(job), table_of(job)
-        said = [job.microdata, table.cells, table.value, table.decimals, spec.x, spec.y, spec.q, spec.r]
+        said = [job.microdata, table.cells, table.value, table.decimals, spec.x, spec.y, spec.q, spec.r, spec.crs]
         files = [f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items())]
         return self._keep(("map", str(said), *files), partial(MapTrial.of, job))
 

@@ -42,6 +42,7 @@ _TEXT = ("delimiter", "decimal", "encoding")
 _COUNTS = "count"
 _FARTHEST = 45.0  # percent; totals may be shown as little as a tenth of the largest value then
 _MOST_COMPARED = 400_000  # places, empty ones included; ways across wider maps take long to optimise
+_FLAT = 1 / 3  # of the shown hexagons
 _MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
@@ -118,7 +119,16 @@ class Redistribute(Method[Located, MapResult]):
         decimals = assessed.decimals if table.decimals is None else table.decimals
         notes = (*assessed.notes, *_notes(assessed.hexagons, hexagons, counts, plan))
         return MapResult(
-            self.job, hexagons, assessed.hexagons.grid, counts, values, others, decimals, notes, assessed.inputs
+            self.job,
+            hexagons,
+            assessed.hexagons.grid,
+            counts,
+            values,
+            others,
+            decimals,
+            notes,
+            assessed.inputs,
+            assessed.crs,
         )
 
     def _plan(self) -> Plan | None:
@@ -201,6 +211,11 @@ class Redistribute(Method[Located, MapResult]):
             figure = map_figure(shown.q, shown.r, shown.table().figures, title=shown.name)
             _draw(outside / shown.name, figure, len(shown))
 
+    def about(self, outcome: Outcome[MapResult], table: str) -> Mapping[str, Any]:
+        """Return the method and, if it is known, the coordinate system of the grid."""
+        crs = outcome.protected.crs
+        return {"method": self.name, **({} if crs is None else {"crs": crs})}
+
     def pages(self, outcome: Outcome[MapResult]) -> Mapping[str, str]:
         """Return the officer's page with the map before and after and, if there is a release, the public one."""
         from cellguard.methods.maps.report import page
@@ -274,9 +289,24 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
         notes.append(
             "with min_frequency 2, an attacker who learns that a hexagon was raised knows that it had 1 record"
         )
+    if counts is not None:
+        notes += _flattened(counts)
     if counts is not None and counts.lost:
         notes.append(
             f"outliers were removed, and {counted(counts.lost, 'record')} with them: an attacker who knows the true "
             "total can conclude how many, and where if only one place is possible"
         )
     return notes
+
+
+def _flattened(done: Redistribution) -> list[str]:
+    """Return a warning where so many hexagons were raised to the threshold that the map tells little of them."""
+    shown, threshold = done.after > 0, done.plan.threshold
+    raised = int((shown & (done.before < threshold)).sum())
+    if raised < _FLAT * shown.sum():
+        return []
+    most = int(shown.sum())
+    return [
+        f"{raised:,} of {most:,} shown hexagons ({raised / most:.0%}) were raised to exactly {threshold}: the map is "
+        "flat where there are few records; choose larger hexagons"
+    ]

@@ -55,7 +55,8 @@ def public_map(shown: ShownMap) -> str:
     """Return the page of a map as published. It is made of what is shown only, and does not tell what was changed."""
     values = shown.table().figures.tolist() if shown.decimals else shown.units
     data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": breaks(np.array(values, float))}
-    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
+    placed = f", coordinate system {shown.crs}" if shown.crs else ""
+    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}{placed}"
     section = Section("map", "The map", {"compares": False, "label": label})
     title = f"Map {shown.name}: {shown.response}"
     return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
@@ -90,6 +91,7 @@ def _moved(outcome: Outcome[MapResult]) -> Section:
     grid = done.hexagons.grid
     facts = [
         ("Hexagons", f"{short(grid.dx)} wide, neighbouring rows {short(grid.dy / 2)} apart"),
+        ("Coordinate system", done.crs or "not said"),
         ("Rules", "; ".join(map(str, table_of(done.job).rules))),
         ("Outliers", f"{about['outliers']:,} ({_TREATED[done.spec.outliers]})"),
         ("Is the total kept?", kept),
