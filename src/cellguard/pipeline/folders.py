@@ -176,9 +176,17 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
     figures: dict[str, list[Any]] = {}
     for word in ("cells", "primary", "secondary"):
         figures[word] = [summary.get("set", {}).get(word) for summary in summaries]
+    for word in ("hexagons", "shown", "sensitive", "units_moved", "mu", "lost_records"):
+        figures[word] = [_of_map(summary, word) for summary in summaries]
     for word in ("cost", "gap", "verdict"):
         figures[word] = [summary.get(word) for summary in summaries]
     return {word: pair for word, pair in figures.items() if pair != [None, None]}
+
+
+def _of_map(summary: Mapping[str, Any], word: str) -> object:
+    """Return a figure of a map, which is the one table of its run; None of anything else."""
+    tables = list(summary.get("tables", {}).values())
+    return tables[0].get(word) if len(tables) == 1 and "hexagons" in tables[0] else None
 
 
 @dataclass(frozen=True, eq=False)

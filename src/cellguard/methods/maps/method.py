@@ -57,11 +57,15 @@ class Redistribute(Method[Located, MapResult]):
     tabular: ClassVar[bool] = False
     surveyed: ClassVar[bool] = False
     look: ClassVar[Look] = Look("shown", public="Records were moved between hexagons; those not listed are not shown.")
-    repeatable: ClassVar[bool] = False
     robustness: ClassVar[str] = (
         "The number of records on the map stays; who knows that records were moved learns where few were."
     )
     flexibility: ClassVar[str] = "Maps of other hexagons of the same records must not be published beside it."
+
+    @property
+    def repeats(self) -> bool:
+        """Whether another run gives the same map: counts draw nothing, and values the same from a seed."""
+        return table_of(self.job).value == _COUNTS or RedistributeSpec.of(self.job).seed is not None
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
@@ -90,6 +94,12 @@ class Redistribute(Method[Located, MapResult]):
 
     def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> MapResult:
         """Choose hexagons that are large enough, and redistribute."""
+        return self.redistributed(assessed, run, seconds)
+
+    def redistributed(
+        self, assessed: Located, run: Run, seconds: dict[str, float], *, compared: bool = True
+    ) -> MapResult:
+        """Return the map redistributed, and ``compared`` with what the other algorithms would do."""
         plan, table = self._plan(), table_of(self.job)
         with timed("choosing hexagons", run, seconds):
             hexagons = self._large_enough(assessed, plan)
@@ -100,7 +110,8 @@ class Redistribute(Method[Located, MapResult]):
             with timed("redistributing", run, seconds):
                 counts = redistribute(hexagons.space, hexagons.count, plan)
             with timed("comparing algorithms", run, seconds):
-                names = ALGORITHMS if hexagons.space.nodes <= _MOST_COMPARED else [plan.algorithm]
+                few = compared and hexagons.space.nodes <= _MOST_COMPARED
+                names = ALGORITHMS if few else [plan.algorithm]
                 others = {name: _with(hexagons, plan, name, counts) for name in names}
         else:
             with timed("redistributing", run, seconds):

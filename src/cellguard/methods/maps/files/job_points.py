@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,15 @@ class Located:
     inputs: Mapping[str, str]
     decimals: int
     crs: str | None
+
+    def sized(self, spec: RedistributeSpec) -> Located:
+        """Return the same points in the hexagons that a job asks for; ready-made ones stay as they are."""
+        if self.points is None:
+            return self
+        grid = _grid(spec, self.points.x, self.points.y, self.crs)
+        if grid == self.hexagons.grid:
+            return self
+        return replace(self, hexagons=Hexagons.of_points(self.points, grid))
 
 
 def read_map(job: Job) -> Located:
