@@ -108,7 +108,7 @@ bench: kernels
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-header --no-annotate --quiet
 lock:
-	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres remote studio docs dev,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) $(foreach extra,fast report excel statfiles geo postgres remote studio serve docs dev,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --extra spark --constraints requirements.txt --output-file requirements-spark.txt
 
 # A release in dist/, built twice and checked: see packaging/release.py. Afterwards: git tag, and twine upload dist/*.whl dist/*.tar.gz.

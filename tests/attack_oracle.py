@@ -33,7 +33,7 @@ def solved(matrix):
 
 
 def kernel(matrix):
-    """Return whole vectors that span the solutions of M d = 0, one a row."""
+    """Return whole vectors that span the solutions of M d = 0, one per row."""
     n = matrix.shape[1]
     pivots, free, rows = solved(matrix)
     basis = []

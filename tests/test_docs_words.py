@@ -27,11 +27,14 @@ PAGES = [
 LONGEST = 80
 # Words that the glossary replaces, where they can mean nothing else: an attacker is not "he" or a "reader", a singleton
 # is no "lone cell", a latent cell is none "between", a response variable is no "topic".
+# What several tables come from is their cover table, which does not lie behind them; one row is "per" cell.
 # A cell is suppressed and not hidden, and no attacker comes too near. (A rule's `hide: small` is about a count.)
 REPLACED = re.compile(
     r"\b(he|him|his|himself|readers?|anybody|everybody|topics?|extent|lone cells?|cells? between|atoms?|whoever|"
     r"hidden|hiding|hides|too near|little room|room between|said of single cells|needs? of cells|be hidden|"
-    r"one row a cell|a cell beforehand)\b",
+    r"lies? behind (?:them|several|these|tables?)|nobody behind|"
+    r"(?:one|rows?|columns?|time|lines?) a (?:cell|row|line|level|step|respondent)|"
+    r"a cell beforehand|as (?:asked|wanted)\b(?! for)|looked at from above)\b",
     re.IGNORECASE,
 )
 # What is written for machines, or means something else: attributes of pages, and files with a hidden name.

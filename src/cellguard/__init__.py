@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from cellguard.faces.python.crosstab import crosstab, pivot_table
     from cellguard.faces.python.protect import protect
     from cellguard.faces.python.session.session import Session
+    from cellguard.faces.python.source import source
     from cellguard.hierarchy.hierarchy import Dimension, Hierarchy
     from cellguard.inputs.assessment import Assessment
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
     from cellguard.methods.adjust.choices import TabularAdjustment
+    from cellguard.methods.keys.spec import CellKey
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
         ConventionalRounding,
@@ -61,6 +63,7 @@ _HOME = {
     "Assessment": "inputs.assessment",
     "AttributeDisclosure": "rules.rows",
     "Audit": "attack.audit",
+    "CellKey": "methods.keys.spec",
     "CellguardError": "errors",
     "ControlledRounding": "methods.rounding.choices",
     "ConventionalRounding": "methods.rounding.choices",
@@ -117,6 +120,7 @@ _HOME = {
     "records": "microdata.records",
     "require": "protection",
     "run": "pipeline",
+    "source": "faces.python.source",
     "suppress": "methods.suppress.suppress",
     "tabulate": "table.tabulate",
     "verify": "pipeline",
@@ -128,6 +132,7 @@ __all__ = [
     "Assessment",
     "AttributeDisclosure",
     "Audit",
+    "CellKey",
     "CellguardError",
     "ControlledRounding",
     "ConventionalRounding",
@@ -184,6 +189,7 @@ __all__ = [
     "records",
     "require",
     "run",
+    "source",
     "suppress",
     "tabulate",
     "verify",

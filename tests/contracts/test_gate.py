@@ -69,6 +69,18 @@ def _redistribute(folder):
     }
 
 
+def _cell_key(folder):
+    rows = [f"p{i},{'NSW'[i % 3]}\n" for i in range(90)]
+    (folder / "people.csv").write_text("id,region\n" + "".join(rows))
+    table = {"name": "t", "by": ["region"], "value": "count", "rules": [{"min_frequency": 3}]}
+    return {
+        "version": 1,
+        "microdata": {"source": "people.csv", "respondent": "id"},
+        "cell_key": {"seed": 1},
+        "tables": [table | {"protect": {"method": "cell_key"}}],
+    }
+
+
 def _round(folder):
     job = _suppress(folder)
     table = job["tables"][0] | {"value": "count", "cells": {"source": "cells.csv", "count": "firms"}}
@@ -87,6 +99,7 @@ JOBS = {
     "perturb": _perturb,
     "redistribute": _redistribute,
     "round": _round,
+    "cell_key": _cell_key,
     "adjust": _adjust,
 }
 ACCEPTED = {"adjust"}  # prove nothing about attackers who know them: somebody must answer for every release

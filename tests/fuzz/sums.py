@@ -127,7 +127,10 @@ class Sums:
                 queue += [now - {cell} | inner for cell in now for inner in parts.get(cell, ()) if cell not in inner]
 
     def of_holdings(self) -> Iterator[Sum]:
-        """For every holding the sums of cells that are unsafe only because of it, table by table."""
+        """For every holding the sums of cells that are unsafe only because of it, table by table.
+
+        Of one row also with those cells that are not, but have it as their largest contributor.
+        """
         if not has_holdings(self.response.case):
             return
         unsafe_by = [set(self._makes_unsafe(inside)) for inside in self.inside]
@@ -138,6 +141,8 @@ class Sums:
                 own = sorted(at for at in here if who in unsafe_by[at])
                 yield from self._sums_of(own)
                 yield from (frozenset(some) for row in related if len(some := row & set(own)) > 1)
+                most = {at for at in here if self._largest(self.inside[at]) == who} | set(own)
+                yield from (frozenset(row & most) for row in related if row & set(own))
 
     def _sums_of(self, own: list[int]) -> Iterator[Sum]:
         """All of the cells, without those that hold others or without those that others hold; and a few together."""
@@ -152,14 +157,25 @@ class Sums:
         for size in (2, 3, 4):
             yield from (frozenset(some) for some in combinations(few, size) if self._is_disjoint(some))
 
+    def _held(self, inside: list[int]) -> dict[object, float]:
+        """What each holding has of a cell."""
+        held: dict[object, float] = {}
+        for i in inside:
+            owner = self.response.people.owner[i]
+            held[owner] = held.get(owner, 0.0) + abs(self.response.worth[i])
+        return held
+
+    def _largest(self, inside: list[int]) -> object:
+        """The holding that has more of a cell than any other; nobody if there is none."""
+        held = sorted(self._held(inside).items(), key=lambda pair: -pair[1])
+        return held[0][0] if len(held) == 1 or (held and held[0][1] > held[1][1]) else None
+
     def _makes_unsafe(self, inside: list[int]) -> Iterator[object]:
         """The holdings without which a cell would be safe."""
         owner = self.response.people.owner
         if self.response.need(inside) is None:
             return
-        held: dict[object, float] = {}
-        for i in inside:
-            held[owner[i]] = held.get(owner[i], 0.0) + abs(self.response.worth[i])
+        held = self._held(inside)
         for who in sorted(held, key=lambda who: -held[who])[:3]:
             if self.response.need(i for i in inside if owner[i] != who) is None:
                 yield who

@@ -40,7 +40,7 @@ INCOME = {  # [T] table 1: employees of low and of high income, by department, w
 
 
 def columns(rows, heads, name):
-    """A table printed in rows, as one row a cell."""
+    """A table printed in rows, as one row per cell."""
     return {
         "row": [row for row in rows for _ in heads],
         "column": list(heads) * len(rows),

@@ -50,6 +50,10 @@ def test_figures_are_in_the_central_99_percent(setting):
     inside = []
     for seed in SEEDS:
         found = figures(study_rules(seed=seed, **SETTINGS[setting]))
+        if not found["n_sensitive_P"]:
+            found["p"] = (
+                math.nan
+            )  # all parameters are alike then: the reference took the smallest, the study the strictest
         inside += [
             low - 1e-9 <= found[name] <= high + 1e-9
             for name, (low, high) in ranges.items()

@@ -172,6 +172,74 @@ def test_points_from_other_sources(home):
         cg.run(cg.Job.load(job(home, more=more)))
 
 
+def placed(folder):
+    """Return the GeoJSON of a map and the first corner of each hexagon."""
+    made = json.loads((folder / "release/shops.geojson").read_text())
+    return made, np.array([f["geometry"]["coordinates"][0][:6] for f in made["features"]])
+
+
+def test_geojson_is_in_degrees_if_the_coordinate_system_is_known_and_says_so_if_not(home):
+    """The centre of the Dutch grid is a church tower in Amersfoort."""
+    pytest.importorskip("pyogrio")
+    rng = np.random.default_rng(1)
+    x, y = rng.normal([[155_000], [463_000]], 2_000, (2, 400))
+    (home / "points.csv").write_text("x,y\n" + "".join(f"{a:.0f},{b:.0f}\n" for a, b in zip(x, y, strict=True)))
+    done = command("map", job(home, size=1000), "--out", home / "unknown")
+    assert "nothing says which coordinate system x and y are of" in done.output
+    unknown, grid = placed(home / "unknown")
+    assert unknown["crs"] is None and np.abs(grid.mean(axis=(0, 1)) - [155_000, 463_000]).max() < 2_000
+    done = command("map", job(home, size=1000, crs="EPSG:28992"), "--out", home / "known")
+    assert done.exit_code == 0 and "coordinate" not in done.output
+    known, degrees = placed(home / "known")
+    assert "crs" not in known and np.abs(degrees.mean(axis=(0, 1)) - [5.3872, 52.1552]).max() < 0.02
+    pairs = {tuple(corner) for corner in degrees.reshape(-1, 2).tolist()}
+    assert len(pairs) == len(np.unique(grid.reshape(-1, 2), axis=0)), "neighbours share their corners"
+    assert read(home / "known/release/shops.csv") == read(home / "unknown/release/shops.csv")
+    about = json.loads((home / "known/release/metadata.json").read_text())["tables"]["shops"]
+    assert about["crs"] == "EPSG:28992"
+    summary = json.loads((home / "known/internal/summary.json").read_text())
+    assert summary["crs"] == "EPSG:28992"
+    by_bins = cg.run(cg.Job.load(job(home, bins=12, crs="EPSG:28992"))).summary["grid"]
+    assert by_bins["dy"] == pytest.approx(3**0.5 * by_bins["dx"]) and by_bins["dx"] > 500
+
+
+def test_a_coordinate_system_that_nobody_knows_is_refused_before_anything_is_written(home, monkeypatch):
+    pytest.importorskip("pyogrio")
+    for wrong in ("EPSG:99999999", "Dutch"):
+        with pytest.raises(InputError, match="is no coordinate system that is known"):
+            cg.run(cg.Job.load(job(home, crs=wrong)))
+    monkeypatch.setitem(__import__("sys").modules, "pyogrio.errors", None)
+    with pytest.raises(MissingExtra, match=r"cellguard\[geo\]"):
+        cg.run(cg.Job.load(job(home, crs="EPSG:28992")))
+    assert cg.run(cg.Job.load(job(home, crs="EPSG:4326"))).protected.crs == "EPSG:4326"  # nothing is to be turned
+
+
+def test_degrees_are_warned_about(home):
+    """Those that a job or a GeoJSON file names, and those that only look like it."""
+
+    def warned(**settings):
+        return [note for note in cg.run(cg.Job.load(job(home, **settings))).summary["warnings"] if "degrees" in note]
+
+    assert "may be degrees" in warned()[0] and "x and y are degrees" in warned(crs="EPSG:4326")[0]
+    points = [(float(r["x"]), float(r["y"])) for r in read(home / "points.csv")]
+    features = [{"type": "Feature", "geometry": {"type": "Point", "coordinates": p}} for p in points]
+    whole = {"type": "FeatureCollection", "features": features}
+    (home / "p.geojson").write_text(json.dumps(whole))
+    assert "x and y are degrees" in warned(more={"microdata": {"source": "p.geojson"}})[0]
+
+
+def test_a_map_that_is_flat_to_a_third_is_warned_about(home):
+    def warned(**settings):
+        done = cg.run(cg.Job.load(job(home, **settings)))
+        about = done.summary["tables"]["shops"]
+        (flat, *_) = [*(note for note in done.summary["warnings"] if "were raised" in note), None]
+        return flat, about["raised"] / about["shown"]
+
+    few, share = warned(bins=5)
+    many, larger = warned(bins=30)
+    assert few is None and share < 1 / 3 <= larger and f"({larger:.0%}) were raised to exactly 3" in many
+
+
 def test_faults_of_geographic_files_are_told(home):
     def run(text, name="points.geojson"):
         (home / name).write_text(text)

@@ -189,10 +189,29 @@ def test_a_crossing_table_that_leaves_something_crossing_is_refused():
     behind([((0,), [0, 0, 1]), ((1,), [0, 1, 1]), ((2,), [0, 1, 2])], [0, 1])
     with pytest.raises(Refused, match=r"internal/t2.csv: tables of n still cross"):
         behind([((0, 1), [0, 1, 2]), ((2,), [0, 1, 2])], [])
-    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t1"):
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks cells of the cover table of table t1"):
         behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 0, 1])], [0, 1])
-    with pytest.raises(Refused, match=r"internal/t2.csv: lacks parts of what lies behind table t2"):
+    with pytest.raises(Refused, match=r"internal/t2.csv: lacks cells of the cover table of table t2"):
         behind([((0,), [0, 0, 1]), ((1,), [0, 1, 2]), ((2,), [0, 1, 2])], [2])
+
+
+def test_codes_that_one_table_shows_as_empty_need_not_be_apart_behind_others(tmp_path):
+    """c1 and c2 are empty where a table of some lists them; the crossing table has none of either."""
+    (tmp_path / "all.csv").write_text("c,n\nTotal,17\nc0,16\nc3,1\n")
+    (tmp_path / "some.csv").write_text("c,n\nTotal,2\nc0,2\nc1,0\nc2,0\nc3,0\n")
+    (tmp_path / "c.csv").write_text("code,parent\nTotal,\nc0,Total\nc1,Total\nc2,Total\nc3,Total\n")
+    (tmp_path / "a.csv").write_text("code,parent\nTotal,\na0,Total\nA1,Total\na1,A1\n")
+    table = {"by": ["c"], "value": "count", "rules": [{"min_frequency": 2}]}
+    tables = [
+        table | {"name": "all", "zeros": "known", "cells": {"source": "all.csv", "count": "n"}},
+        table | {"name": "some", "where": {"a": ["a1"]}, "cells": {"source": "some.csv", "count": "n"}},
+    ]
+    dimensions = {name: {"parents": f"{name}.csv"} for name in "ac"}
+    outcome = run(Job.parse({"version": 1, "dimensions": dimensions, "tables": tables}, folder=tmp_path))
+    out = OutputFolder(tmp_path / "out")
+    out.write(outcome)
+    assert (out.inside / "latent.csv").exists()
+    assert [check.detail for check in verify(out.inside / "certificate.json").checks if not check.passed] == []
 
 
 def test_what_is_tied_to_other_responses_is_named(tmp_path):

@@ -264,6 +264,62 @@ def test_the_same_in_three_languages_and_marks_without_colour(enter, serve, prot
     assert {text[0] for text in page.locator("#grid td.s").all_inner_texts()} == {"○"}
 
 
+PIXELS = "document.querySelector('#map canvas').toDataURL()"
+
+
+@pytest.mark.parametrize(("size", "theme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_a_map_has_a_room_with_a_slider_and_settings_live(enter, serve, tmp_path, size, theme):
+    random = np.random.default_rng(1)
+    points = np.vstack([random.normal(50, 8, (200, 2)), random.uniform(0, 100, (60, 2))])
+    (tmp_path / "shops.csv").write_text("x,y\n" + "".join(f"{x:.1f},{y:.1f}\n" for x, y in points))
+    page = enter(serve(tmp_path / "shops.csv").link("maker"), size=size, color_scheme=theme)
+    page.locator("#make-map").click()
+    page.locator("#map-told", has_text="every shown hexagon has 3 records").wait_for()
+    pictures = []
+    for value in (0, 50, 100):
+        page.locator("[data-slider]").evaluate(f"n => {{ n.value = {value}; n.dispatchEvent(new Event('input')); }}")
+        pictures.append(page.evaluate(PIXELS))
+    assert len(set(pictures)) == 3
+    page.locator("#map-fewest").fill("6")
+    page.locator("#map-told", has_text="every shown hexagon has 6 records").wait_for()
+    assert page.locator("[data-slider]").input_value() == "100"  # it stays where it was
+    assert "min_frequency: 3" in (tmp_path / "map.yaml").read_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert page.evaluate(CONTRAST) == []
+    page.locator("#map-save").click()
+    page.locator("#toast.shown").wait_for()
+    assert "min_frequency: 6" in (tmp_path / "map.yaml").read_text()
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline", has_text="6 records or more").wait_for()
+    page.locator("details.run summary", has_text="command line").click()
+    assert "byte for byte" in page.locator("details.run").inner_text()
+
+
+def test_noise_shows_published_and_true_figures_with_the_factor_and_what_was_found(enter, serve, folder):
+    job = folder / "job.yaml"
+    table = {"name": "firms", "by": ["industry", "region"], "value": "turnover", "rules": [{"p_percent": 10}]}
+    table["protect"] = {"method": "perturb"}
+    said = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "firm"}, "tables": [table]}
+    job.write_text(json.dumps(said))
+    page = enter(serve(job).link("maker"))
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline").wait_for()
+    page.locator("button.look").click()
+    page.locator("#figure").wait_for()
+    page.locator("#grid td[role=gridcell]").first.wait_for()
+    shown = cell(page, "metal", "South").inner_text()
+    page.locator("#figure").select_option("true value")
+    page.locator("#grid td", has_text="1,110").first.wait_for()
+    page.locator("#figure").select_option("factor")
+    page.locator("#grid td", has_text=re.compile(r"^. ?[01]\.\d{4}$|^[01]\.\d{4}$")).first.wait_for()
+    cell(page, "metal", "South").click()
+    told = page.locator("#cell", has_text="metal / South")
+    told.wait_for()
+    assert "1,110" in told.inner_text() and shown.split()[-1] in told.inner_text()
+
+
 def test_bad_uploads_and_strangers_are_told_in_words(enter, serve, folder, browser):
     (folder / "bad").mkdir()
     (folder / "bad" / "no.csv").write_bytes(bytes(range(256)))
@@ -319,6 +375,50 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing(enter, folder):
         process.communicate(timeout=60)
         assert process.returncode == 0
     assert not list(folder.rglob(".cellguard-*"))
+
+
+def enterprises(path, many):
+    """Write records like those of a business register: activities in sections, departments in regions, skewed sales."""
+    random = np.random.default_rng(5)
+    division = np.sort(random.zipf(1.3, many) % 60 + 10)
+    random.shuffle(division)
+    place = random.integers(0, 96, many) * random.integers(0, 96, many) // 96
+    size = random.choice(["0-9", "10-49", "50-249", "250+"], many, p=[0.8, 0.14, 0.05, 0.01])
+    sales = random.lognormal(6, 1.7, many).astype(int) + 1
+    rows = (
+        f"{100_000_000 + i},{'ABCDEFGHIJKL'[d // 6]},{d},R{p // 8 + 1:02d},D{p:02d},{s},{x}"
+        for i, (d, p, s, x) in enumerate(
+            zip((division - 10).tolist(), place.tolist(), size, sales.tolist(), strict=True)
+        )
+    )
+    path.write_text("siren,section,division,region,department,size,turnover\n" + "\n".join(rows) + "\n")
+
+
+@pytest.mark.long
+def test_a_register_goes_from_records_to_a_signed_release_within_three_minutes(enter, serve, tmp_path):
+    enterprises(tmp_path / "register.csv", 60_000)
+    (tmp_path / "job").mkdir()
+    server = serve(tmp_path / "job")
+    begin = time.monotonic()
+    page = enter(server.link("maker"))
+    page.locator("#upload").set_input_files(tmp_path / "register.csv")
+    page.locator("#make-job").wait_for()
+    assert page.get_by_label("Role of siren").input_value() == "respondent"
+    page.locator("#make-job").click()
+    page.locator("#live", has_text="cells are unsafe").wait_for()
+    room(page, "protect")
+    page.locator("button#protect").click()
+    page.locator("details.run .headline", has_text="Safe against").wait_for()
+    room(page, "sign")
+    page.locator("[data-do=request]").click()
+    page.locator(".chip.requested").wait_for()
+    other = enter(server.link("checker"), "Bea")
+    other.locator("button.verify").click()
+    other.locator(".checks-found .good", has_text="Valid").wait_for()
+    other.locator("[data-do=accept]").click()
+    other.locator(".chip.accepted").wait_for()
+    seconds = time.monotonic() - begin
+    assert seconds < 180, seconds
 
 
 @pytest.mark.long

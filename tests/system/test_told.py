@@ -4,6 +4,7 @@ Each folder of tests/cases is a job that an earlier version called safe, and tha
 oracle of tests/fuzz attacks nothing but the released files, and must find nothing that the rules call unsafe.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,55 @@ def test_nothing_unsafe_is_told(case, tmp_path):
     assert outcome.verdict.kind == "safe"
     folder = OutputFolder(tmp_path / "out")
     folder.write(outcome)
-    assert [str(found) for found in find_all(spelled_out(read_case(case)), folder.outside)] == []
+    assert [str(found) for found in find_all(spelled_out(by_rules_alone(case)), folder.outside)] == []
     checks = verify(folder.inside / "certificate.json").checks
     assert [check.detail for check in checks if not check.passed] == []
     assert [check.detail for check in verify_inputs(folder.inside, job) if not check.passed] == []
     assert audit_folder(folder.path).verdict.kind == "safe"
+
+
+def by_rules_alone(folder):
+    """The case of a folder, without what its job says of single cells: which of them are suppressed anyway."""
+    case = read_case(folder)
+    tables = [{key: said for key, said in table.items() if key != "apriori"} for table in case.job["tables"]]
+    return replace(case, job={**case.job, "tables": tables})
+
+
+# What was released of this case when only sums of unsafe cells were judged: r1/c1 + r1/c2 = 17,110, of which one
+# holding has 16,000, is 17,101 or more.
+PROTECTED_BY_ITSELF = """\
+row,col,value,flag
+Total,Total,252943,
+Total,c1,81600,
+Total,c2,73110,
+Total,c3,74222,
+Total,c4,24011,
+r1,Total,61120,
+r1,c1,,c
+r1,c2,,c
+r1,c3,,c
+r1,c4,24000,
+r2,Total,24009,
+r2,c1,,c
+r2,c2,,c
+r2,c3,,c
+r3,Total,162207,
+r3,c1,54000,
+r3,c2,54000,
+r3,c3,,c
+r3,c4,,c
+r4,Total,5607,
+r4,c1,5600,
+r4,c3,,c
+r4,c4,,c
+"""
+
+
+def test_the_oracle_sees_that_a_holding_is_protected_by_its_own_cell_only(tmp_path):
+    (tmp_path / "t.csv").write_text(PROTECTED_BY_ITSELF)
+    case = by_rules_alone(next(path for path in CASES if path.name == "sums-holding-protects-itself"))
+    (found,) = find_all(spelled_out(case), tmp_path)
+    assert (found.goal.kind, found.goal.value, found.how) == ("sum", 17_110, "from below")
 
 
 def test_the_oracle_sees_what_was_told(tmp_path):

@@ -120,7 +120,7 @@ def hrc_edges(text: str, lead: str, total: str, name: str) -> list[Edge]:
         edges.append(Edge(code, above[depth], where))
         above[depth + 1 :] = [code]
     if not edges:
-        raise HierarchyError(f"{name}: no codes; write one a line")
+        raise HierarchyError(f"{name}: no codes; write one per line")
     return edges
 
 

@@ -15,8 +15,8 @@ from cellguard.kernels.kernel import kernel
 
 LONGEST = np.int64(2**55)  # grains that a move may go, so that products with small numbers stay within int64
 NEVER = np.int64(2**62)
-OUTSIDER = -2  # who is no respondent, and notices nothing
-CROWD = 400  # insiders who notice the first move of an ask; if more do, it helps nothing
+ANYBODY, OUTSIDER = -1, -2  # whoever has no ask of its own, and who is no respondent and notices nothing
+CROWD = 400  # insiders who notice the first circuit of an ask: if more do, it helps nothing
 MANY_LENGTHS = 1 << 14  # asks along one move whose lengths are told apart
 
 
@@ -109,8 +109,6 @@ def narrow(a, notices, asks, known, first, many, pool, used):
         many[a] = 0
         return True, pool, used
     if many[a] < 0:
-        if len(notices) > CROWD:
-            return False, pool, used
         c = asks.cell[a]
         if used + len(notices) > len(pool):
             more = np.empty(2 * len(pool) + len(notices), np.int32)
@@ -217,6 +215,8 @@ def credit(start, cells, n, denominator, ok, repeat, lengths, known, asks, first
                             continue
                         needed = times_for(asks.need[a], abs(step), d)
                         if needed > t or needed <= before:
+                            continue
+                        if repeat and many[a] < 0 and asks.who[a] == ANYBODY and len(notices) > CROWD:
                             continue
                         helps, pool, used = narrow(a, notices, asks, known, first, many, pool, used)
                         if helps:

@@ -58,10 +58,10 @@ class Programs:
         self._place = np.full(matrix.shape[0], -1, np.int32)
         self._session: solver.Session | None = None
 
-    def near(self, cell: int, step: Step, amount: int, hidden: BoolArray) -> Positions:
-        """Return suppressed cells around one, in rising order."""
+    def near(self, cell: int, step: Step, amount: int, hidden: BoolArray, narrow: float = _NARROW) -> Positions:
+        """Return suppressed cells around one, in rising order, without those that are narrower than a share of it."""
         most, per = step
-        least = abs(amount) * _NARROW
+        least = abs(amount) * narrow
         rows = self.system.rows
         found = near.widest_near(cell, most, per, least, self.row_start, self._row_cells, rows, hidden, self._width)
         return np.sort(found).astype(np.intp)

@@ -123,6 +123,6 @@ def _calibrated(study: RuleStudy) -> str:
     number.
     """
     return "; ".join(
-        f"{rule} calls {chosen.unsafe:,} unsafe{'' if chosen.reached else ' (the wanted number cannot be reached)'}"
+        f"{rule} calls {chosen.unsafe:,} unsafe{f' ({chosen.words})' if chosen.words else ''}"
         for rule, chosen in ((rule, study.chosen[name]) for name, rule in study.rules.items())
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellguard.arrays import FloatArray
+from cellguard.evaluate.agreement import Agreement
 from cellguard.evaluate.rule_figures import (
     agreement_figure,
     contour_figure,
@@ -54,6 +55,7 @@ def rule_study_data(study: RuleStudy) -> dict[str, Any]:
             "unsafe": study.chosen[name].unsafe,
             "unsafe_by_strictness": study.counts(name).tolist(),
             "reached": study.chosen[name].reached,
+            "missed": study.chosen[name].words,
         }
         for name, rule in study.rules.items()
     }
@@ -89,13 +91,38 @@ def study_setting(
 def rule_study_page(settings: Sequence[Setting], *, seed: int = 1, confidential: bool = False) -> str:
     """Return the whole comparison on random cells as a page, setting by setting; last, contributions of either sign."""
     first = settings[0].study
-    sections = [section for one in settings for section in _setting(one, len(settings) > 1)]
+    sections = [_overview(settings, seed)]
+    sections += [section for one in settings for section in _setting(one, len(settings) > 1)]
     names = ", ".join(str(family) for family in first.families.values())
     intro = f"On {len(first):,} cells each, drawn from {'; '.join(one.drawn for one in settings)}."
     sections.append(signed_section(seed))
     return evaluation_page(
         f"Rules compared: {names}", "Comparison of rules", intro, sections, confidential=confidential
     )
+
+
+def _overview(settings: Sequence[Setting], seed: int) -> Section:
+    """Return how far each pair of rules agrees, for all that was drawn, and which rules miss the wanted number."""
+    pairs = list(settings[0].study.agreements)
+    heads = ("Cells", *(f"{first} and {second}" for first, second in pairs), "Wanted number missed by")
+    rows = [
+        (
+            one.drawn,
+            *(_kappa(one.study.agreements[pair]) for pair in pairs),
+            ", ".join(name for name, chosen in one.study.chosen.items() if not chosen.reached),
+        )
+        for one in settings
+    ]
+    words = (
+        f"Cohen's kappa of each pair; cells are drawn with the seed {seed}.",
+        "The words for kappa are those of Viera and Garrett (2005): poor up to 0, slight up to 0.2, fair up to 0.4, "
+        "moderate up to 0.6, substantial up to 0.8, almost perfect above.",
+    )
+    return part("overview", "Who agrees with whom", words=words, tables=[table(heads, rows)])
+
+
+def _kappa(seen: Agreement) -> str:
+    return "not defined" if math.isnan(seen.kappa) else f"{seen.kappa:.2f} ({seen.label})"
 
 
 def _setting(one: Setting, several: bool) -> list[Section]:
@@ -132,9 +159,7 @@ def agreement_sections(study: RuleStudy, of: str = "") -> list[Section]:
 
 def _calibration(study: RuleStudy, of: str) -> Section:
     data = rule_study_data(study)["rules"]
-    rows = [
-        (name, said["rule"], f"{said['unsafe']:,}", "yes" if said["reached"] else "no") for name, said in data.items()
-    ]
+    rows = [(name, said["rule"], f"{said['unsafe']:,}", said["missed"] or "yes") for name, said in data.items()]
     heads = ("Letter", "Rule", "Unsafe cells", "Target reached")
     words = ("The strictness of each rule is chosen so that it calls nearest to the wanted number of cells unsafe.",)
     curve = ("Unsafe cells by strictness", sensitivity_figure(study))

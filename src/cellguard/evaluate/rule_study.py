@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 
@@ -142,16 +142,40 @@ def thesis() -> Mapping[str, Family]:
     return {"D": Family.of("dominance", n=2), "P": Family.of("p_percent"), "S": Family.of("statisticon")}
 
 
+Missed = Literal["given", "coarse", "beyond"]
+_MISSED: Mapping[Missed, str] = {
+    "given": "the strictness is given, so the wanted number is not met",
+    "coarse": "whole percentages are too coarse for the wanted number",
+    "beyond": "the wanted number cannot be reached with any of the parameters that were tried",
+}
+
+
 @dataclass(frozen=True)
 class Calibrated:
-    """The strictness of a rule that calls nearest to the target number of cells unsafe; the smallest on ties.
+    """The strictness of a rule that calls nearest to the target number of cells unsafe.
 
-    ``reached`` says whether the number is within a tenth of the target, or the nearest whole one: some rules cannot.
+    ``missed`` says why the number is not within a tenth of the target, or the nearest whole one; None where it is: the
+    strictness was ``given``, steps are too ``coarse``, or the target is ``beyond`` all that the rule can do. On ties
+    the smallest strictness is chosen; but where no parameter calls enough cells unsafe, the strictest.
     """
 
     strictness: int
     unsafe: int
-    reached: bool
+    missed: Missed | None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the rule calls about as many cells unsafe as are wanted."""
+        return self.missed is None
+
+    @property
+    def words(self) -> str:
+        """Why the number is not what is wanted; nothing where it is.
+
+        >>> Calibrated(1, 20, None).words, Calibrated(100, 3, "given").words
+        ('', 'the strictness is given, so the wanted number is not met')
+        """
+        return "" if self.missed is None else _MISSED[self.missed]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +268,9 @@ def study_cells(
     marks = tuple(sorted({*grid, *fixed.values()}))
     verdicts = {name: _unsafe(family, facts, marks) for name, family in families.items()}
     wanted = target * len(facts.total)
-    chosen = {name: _calibrate(*verdicts[name], marks, wanted, fixed.get(name)) for name in families}
+    chosen = {
+        name: _calibrate(family, *verdicts[name], marks, wanted, fixed.get(name)) for name, family in families.items()
+    }
     unsafe, allowed = ({name: pair[part] for name, pair in verdicts.items()} for part in (0, 1))
     return RuleStudy(facts.basis, facts.tops, dict(families), marks, unsafe, allowed, chosen)
 
@@ -304,15 +330,27 @@ def _unsafe(family: Family, facts: Facts, grid: Sequence[int]) -> tuple[BoolArra
 
 
 def _calibrate(
-    unsafe: BoolArray, allowed: BoolArray, grid: Sequence[int], target: float, given: int | None
+    family: Family, unsafe: BoolArray, allowed: BoolArray, grid: Sequence[int], target: float, given: int | None
 ) -> Calibrated:
     counts = unsafe.sum(axis=0)
-    if given is None:
-        distance = np.where(allowed, np.abs(counts - target), np.inf)
-        column = int(np.argmin(distance))
-    else:
+    near = max(0.1 * target, 0.5)
+    if given is not None:
         column = grid.index(given)
         if not allowed[column]:
             raise InputError(f"the strictness {given} is not one that the rule allows")
-    reached = abs(counts[column] - target) <= max(0.1 * target, 0.5)
-    return Calibrated(grid[column], int(counts[column]), bool(reached))
+        missed: Missed | None = "given"
+    else:
+        distance = np.where(allowed, np.abs(counts - target), np.inf)
+        nearest = np.flatnonzero(distance == distance.min())
+        too_few = bool(counts[allowed].max() < target)
+        column = int(nearest[-1 if too_few and len(nearest) > 1 and _rises(family, grid) else 0])
+        missed = "beyond" if too_few or counts[allowed].min() > target else "coarse"
+    reached = abs(counts[column] - target) <= near
+    return Calibrated(grid[column], int(counts[column]), None if reached else missed)
+
+
+def _rises(family: Family, grid: Sequence[int]) -> bool:
+    """Return whether a higher parameter is a stricter rule, as cells tell that are easily unsafe."""
+    unsafe, allowed = _unsafe(family, draw_cells("exponential(1)", 3, cells=100, seed=1).facts, grid)
+    least, most = np.flatnonzero(allowed)[[0, -1]]
+    return bool(unsafe[:, most].sum() > unsafe[:, least].sum())

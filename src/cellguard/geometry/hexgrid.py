@@ -63,8 +63,19 @@ class Grid:
         exact = cls.fit(x, y, bins, shape)
         return cls(_rounded(exact.dx), _rounded(exact.dy))
 
+    @classmethod
+    def fit_regular(cls, x: FloatArray, bins: int = 30) -> Grid:
+        """Return a grid of regular hexagons, about so many across the range of x, whose size is a round number.
+
+        >>> Grid.fit_regular(np.array([150_000.0, 163_400.0]), 30) == Grid.of_size(450.0)
+        True
+        """
+        return cls.of_size(_rounded(_range(x)[1] / bins))
+
     def coarser(self) -> Grid:
-        """Return a grid of hexagons a quarter wider."""
+        """Return a grid of hexagons a quarter wider; regular ones stay so."""
+        if self == Grid.of_size(self.dx):
+            return Grid.of_size(_rounded(1.25 * self.dx, 3))
         return Grid(_rounded(1.25 * self.dx, 3), _rounded(1.25 * self.dy, 3), self.x0, self.y0)
 
     def hexagons(self, x: FloatArray, y: FloatArray) -> tuple[LongArray, LongArray]:

@@ -87,7 +87,7 @@ def by_digits(
     """
     whose = f"dimension {name!r}: " if name else ""
     if not digits or min(digits) < 1:
-        raise HierarchyError(f"{whose}digits must be whole numbers above 0, one a level, not {list(digits)}")
+        raise HierarchyError(f"{whose}digits must be whole numbers above 0, one per level, not {list(digits)}")
     ends = list(accumulate(digits))
     rows = []
     for code in codes:

@@ -27,7 +27,7 @@ def read_parents(path: str | Path, *, total: str | None = None, labels: Mapping[
     listed = read_list(path)
     if not {"code", "parent"} & {name.strip().casefold() for name in listed.header} and len(listed.header) > 1:
         raise HierarchyError(
-            f"{listed.place.name}: has no columns code and parent; a file with one column a level goes into `levels`"
+            f"{listed.place.name}: has no columns code and parent; a file with one column per level goes into `levels`"
         )
     code, parent = (_column(listed, name) for name in ("code", "parent"))
     pairs = ((row[code], row[parent]) for row in listed.rows)

@@ -18,6 +18,7 @@ from cellguard.rules.assess import Findings
 from cellguard.rules.doubts import job_doubts, small_percent
 from cellguard.rules.notices import notices
 from cellguard.table.contributions import Contributions, contributions_of
+from cellguard.table.fact import Requested, Unwaived
 from cellguard.table.sums import RecordSums
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
@@ -76,7 +77,7 @@ class Assessment:
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know before going on."""
-        warnings = [*self.notes, *rule_doubts(self.findings)]
+        warnings = [*self.notes, *unused_columns(self.job), *rule_doubts(self.findings)]
         warnings += [text for here in self.findings.by_table if not here.table.is_added for text in notices(here)]
         if self.job.attack.percent is not None and self.job.attack.percent < 1:
             warnings.append(f"attack: {small_percent('percent', self.job.attack.percent)}")
@@ -166,6 +167,20 @@ class Assessment:
             "by_rule": {str(r): int((u & here.primary).sum()) for r, u in zip(here.rules, here.unsafe, strict=True)},
             "unprotectable": int(self.needs.unprotectable[cells].sum()),
         }
+
+
+def unused_columns(job: Job) -> list[str]:
+    """Return a warning if the job names the column of waivers or of requests, and none of its rules looks at it."""
+    records, facts = job.microdata, {type(fact) for t in job.tables for rule in t.rules for fact in rule.facts}
+    asked = {
+        "waiver": (Unwaived, "say `waivers: true` in `p_percent` or `prior_posterior`"),
+        "request": (Requested, "add the rule `request`"),
+    }
+    return [
+        f"microdata: `{key}: {column}` is named, but no rule looks at it; {cure}, or leave it out"
+        for key, (fact, cure) in asked.items()
+        if (column := getattr(records, key, None)) is not None and fact not in facts
+    ]
 
 
 def rule_doubts(findings: Findings) -> list[str]:

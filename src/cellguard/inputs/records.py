@@ -142,6 +142,8 @@ def read_records(job: Job) -> JobRecords | None:
         missing=Missing(**spec.missing.model_dump()),
         absent=metadata.absent if metadata else {},
         request_codes=metadata.variable(request).request if metadata and request else (),
+        record_key=spec.record_key,
+        key_range=spec.key_range,
     )
     return JobRecords(spec, check_records(opened, roles), metadata, job.path(spec.source).parent)
 

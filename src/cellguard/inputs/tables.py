@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,13 +33,14 @@ from cellguard.inputs.populations import (
 from cellguard.inputs.records import JobRecords, column_of, read_records, record_files
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
+from cellguard.microdata.checked import Checked
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.nested_columns import nesting_note
 from cellguard.microdata.query import group_records
 from cellguard.reading.dialect import Dialect
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.binding import flat_dimension
-from cellguard.table.fact import Count, Holdings, Mark
+from cellguard.table.fact import Count, Fact, Holdings, KeySum, Mark
 from cellguard.table.lattice import leaf_positions
 from cellguard.table.read import About, CellColumns, read_cells
 from cellguard.table.source import Source, open_source
@@ -50,6 +51,9 @@ from cellguard.table.table import Table
 from cellguard.table.tabulate import Wanted, make_tables
 
 _SLIP = 0.8  # how alike the name of a dimension that no table has must be to another's, to be a slip of that
+
+
+Keyed = Callable[[Grouped, Checked], Grouped]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +76,19 @@ class Built:
     sums: RecordSums | None = None
 
 
-def build_tables(job: Job, *, run: Run = UNWATCHED) -> Built:
+def build_tables(job: Job, *, run: Run = UNWATCHED, keyed: Keyed | None = None) -> Built:
     """Read or make the tables of a job, with their dimensions, recodings and a-priori statements.
 
-    The digests of the files are taken before and after, so that they are those of what was read.
+    The digests of the files are taken before and after, so that they are those of what was read. ``keyed`` gives the
+    records keys of which every cell is to have the sum.
     """
     inputs = input_digests(job)
-    built = _build_tables(job, read_earlier(job), run)
+    built = _build_tables(job, read_earlier(job), run, keyed)
     refuse_changed(job, inputs)
     return replace(built, inputs=inputs)
 
 
-def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
+def _build_tables(job: Job, earlier: list[Earlier], run: Run, keyed: Keyed | None) -> Built:
     _refuse_missing(job)
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
@@ -91,6 +96,8 @@ def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
     grouped = None if records is None else group_records(records.checked, run=run)
+    if grouped is not None and records is not None and keyed is not None:
+        grouped = keyed(grouped, records.checked)
     if grouped is not None:
         job = with_latent(job, dimensions, grouped)
     own, dimensions = dimensions, with_populations(job, dimensions)
@@ -98,7 +105,8 @@ def _build_tables(job: Job, earlier: list[Earlier], run: Run) -> Built:
     if records is None or grouped is None:
         return _joined(Built(job, [by_name[spec.name] for spec in job.tables]), earlier)
     made = [spec for spec in job.tables if spec.cells is None]
-    wanted = [_wanted(job, spec, records, own) for spec in made]
+    more = () if keyed is None else (KeySum(grouped.key_modulus),)
+    wanted = [_wanted(job, spec, records, own, more) for spec in made]
     tables = make_tables(grouped, wanted, run=run.during("making the tables"))
     for spec, table in zip(made, tables, strict=True):
         placed = records.placed(spec, _with_apriori(job, spec, table))
@@ -354,14 +362,16 @@ def _build_table(
     return with_population(table, spec, dimensions)
 
 
-def _wanted(job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension]) -> Wanted:
+def _wanted(
+    job: Job, spec: TableSpec, records: JobRecords, dimensions: Mapping[str, Dimension], more: tuple[Fact, ...]
+) -> Wanted:
     """Describe which table to make from the records, with the facts that its rules need."""
     insiders = [Holdings()] if job.insiders else []
     return Wanted(
         by={column_of(job, name): dimensions[name] for name in spec.by},
         value=spec.value,
         about=replace(_about(job, spec), decimals=records.decimals(spec)),
-        facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts), *insiders])),
+        facts=tuple(dict.fromkeys([Count(), *(fact for rule in spec.rules for fact in rule.facts), *insiders, *more])),
         survey=spec.survey,
         where={column_of(job, n): (dimensions[n], held) for n, held in selected(spec, dimensions).items()},
         negative=spec.negative,

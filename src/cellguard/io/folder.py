@@ -193,13 +193,7 @@ class OutputFolder:
 
     def statuses(self) -> dict[str, dict[str, str]]:
         """Return for each table the status of each cell, by its name."""
-        certificate = self.certificate()
-        try:
-            tables = {str(spec["name"]): list(spec["by"]) for spec in certificate["tables"]}
-        except (KeyError, TypeError):
-            raise InputError(
-                f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read"
-            ) from None
+        tables = self._certified() if declared(self.method).attacked else self._run()
         check_stored_names(self.path, [name for table, by in tables.items() for name in (table, *by)])
         statuses = {}
         for table, by in tables.items():
@@ -207,6 +201,27 @@ class OutputFolder:
             rows = self.rows(table, internal=True)
             statuses[table] = {"/".join(row[c] for c in columns): row["status"] for row in rows}
         return statuses
+
+    def _certified(self) -> dict[str, list[str]]:
+        """Return the dimensions of each table, as the certificate names them."""
+        certificate = self.certificate()
+        try:
+            return {str(spec["name"]): list(spec["by"]) for spec in certificate["tables"]}
+        except (KeyError, TypeError):
+            raise InputError(
+                f"{str(self.path)!r} is no output folder: internal/certificate.json cannot be read"
+            ) from None
+
+    def _run(self) -> dict[str, list[str]]:
+        """Return the dimensions of each table that is kept, as the job of the run names them."""
+        self.refuse_later()
+        job, _ = read_yaml(self.inside / "job.yaml")
+        try:
+            named = {str(spec["name"]): [str(name) for name in spec["by"]] for spec in job["tables"]}
+        except (KeyError, TypeError):
+            raise InputError(f"{str(self.path)!r} is no output folder: internal/job.yaml cannot be read") from None
+        check_stored_names(self.path, list(named))
+        return {name: by for name, by in named.items() if (self.inside / f"{name}.csv").is_file()}
 
     def cell_statuses(self) -> dict[CellKey, str]:
         """Return the status of each cell, by response and codes, so that releases of different times can be compared.

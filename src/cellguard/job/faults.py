@@ -10,9 +10,14 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.job.yamlfile import Lines
 
+QUOTED = (
+    "text; put codes and names that look like numbers or yes/no into quotes, as 'yes' or ['yes', 'no']: without quotes "
+    "YAML reads yes, no, on and off as true and false"
+)
+
 
 def explain(error: ValidationError, source: str, lines: Lines) -> str:
-    """Return all faults of a job, one a line, in plain words; values are not repeated."""
+    """Return all faults of a job, one per line, in plain words; values are not repeated."""
     faults = [e for e in error.errors(include_url=False) if not _is_other_form(e)]
     return "\n".join(dict.fromkeys(_fault(e, source, lines) for e in faults))
 
@@ -66,10 +71,7 @@ def _words(error: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "string_type" and isinstance(error["input"], bool):
-        return (
-            "must be text; put codes and names that look like numbers or yes/no into quotes, as 'yes' or ['yes', "
-            "'no']: without quotes YAML reads yes, no, on and off as true and false"
-        )
+        return f"must be {QUOTED}"
     if kind == "string_type":
         return "must be text; put codes and names that look like numbers or yes/no into quotes"
     if kind == "literal_error":

@@ -37,6 +37,9 @@ _BUILT_IN = {
     ),
     "perturb": _BuiltIn(_NOISE, _NOISE, section=True),
     "redistribute": _BuiltIn(_MAPS, _MAPS, section=True),
+    "cell_key": _BuiltIn(
+        "cellguard.methods.keys.spec:KeysDeclaration", "cellguard.methods.keys.method:CellKeys", section=True
+    ),
 }
 _METHODS: dict[str, type[Registered]] = {}
 

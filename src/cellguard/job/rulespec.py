@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
+from cellguard.job.faults import QUOTED
 from cellguard.rules.all_of import All, inner
 from cellguard.rules.catalogue import rules
 from cellguard.rules.doubts import small_percent
@@ -144,7 +145,7 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
         return value
     if kind not in _KINDS and get_origin(kind) is not Literal and isinstance(value, list):
         return tuple(_checked(what, item, _item(kind)) for item in value)
-    raise InputError(f"{what} must be {_kind(kind)[0]}")
+    raise InputError(f"{what} must be {QUOTED if kind is str and isinstance(value, bool) else _kind(kind)[0]}")
 
 
 def _kind(kind: type[Any]) -> tuple[str, dict[str, Any]]:

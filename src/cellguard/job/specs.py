@@ -77,7 +77,7 @@ WAYS = ("levels", "parents", "digits", "hrc", "codelist")  # how a hierarchy may
 class GroupingSpec(Spec):
     """A hierarchy from a file or from the digits of the codes; at most one way."""
 
-    levels: str | None = Field(None, min_length=1, description="CSV file with one column a level, coarsest first")
+    levels: str | None = Field(None, min_length=1, description="CSV file with one column per level, coarsest first")
     parents: str | None = Field(
         None, min_length=1, description="CSV file with columns code and parent; the total has no parent"
     )
@@ -116,7 +116,7 @@ class DimensionSpec(GroupingSpec):
     column: str | None = Field(None, description="the column's name, if it is not the dimension's")
     levels: str | Annotated[list[str], Field(min_length=1)] | None = Field(  # type: ignore[assignment]
         None,
-        description="CSV file with one column a level, coarsest first; or a list of the records' own columns that nest",
+        description="CSV file with one column per level, coarsest first; or a list of the records' columns that nest",
     )
     total: str | None = Field(None, description="the code of the total (default: Total)")
     labels: str | None = Field(None, description="CSV file with columns code and label")
@@ -191,11 +191,15 @@ class MicrodataSpec(Spec):
     files_elsewhere: bool = Field(
         False, description="the .rda may name code lists and hierarchies outside of its own folder"
     )
-    respondent: str | None = Field(None, description="who gave the record; counts once in each cell")
+    respondent: str | None = Field(None, description="who reported the record; counts once in each cell")
     holding: str | None = Field(None, description="the group that the respondent belongs to; counts once in each cell")
     weight: str | None = Field(None, description="the survey weight")
     waiver: str | None = Field(None, description="yes or no: the respondent allows publication")
     request: str | None = Field(None, description="yes or no: the respondent asks for protection")
+    record_key: str | None = Field(None, min_length=1, description="cell keys: a random number, from 0 to below 1")
+    key_range: int | None = Field(
+        None, ge=2, le=2**32, description="record keys are whole numbers from 0 to this less 1"
+    )
     missing: MissingSpec = MissingSpec()
     delimiter: str | None = Field(None, description="found out if not given")
     decimal: str | None = Field(None, description="found out if not given: a point, or a comma as in 12,5")
@@ -205,6 +209,8 @@ class MicrodataSpec(Spec):
     def _one_format(self) -> MicrodataSpec:
         if self.query and self.rda:
             raise ValueError("give one of query and rda, not both")
+        if self.key_range is not None and self.record_key is None:
+            raise ValueError("`key_range` goes with `record_key`, the column of record keys")
         if self.files_elsewhere and not self.rda:
             raise ValueError("`files_elsewhere` goes with `rda`")
         if fault := address_fault(self.source, self.remote, self.query):
@@ -409,7 +415,7 @@ class AttackSpec(Spec):
         1, ge=1, le=MOST_TOGETHER, description="with insiders: how many respondents may pool what they know"
     )
     crossing: Literal["checked", "not_checked"] = Field(
-        "checked", description="whether one table without negative cells must lie behind tables that form a cycle"
+        "checked", description="whether tables that form a cycle must have one cover table without negative cells"
     )
 
     @model_validator(mode="after")

@@ -231,7 +231,7 @@ def _why(code: str, dimension: str, hierarchy: Hierarchy) -> str:
 
 
 def _explain(opened: Opened, faults: list[Fault], decimal: str, marks: Marks) -> InputError:
-    """Return the error about all faults, one a line, each with its first row and how many rows have it."""
+    """Return the error about all faults, one per line, each with its first row and how many rows have it."""
     parts = [f"min(nr) FILTER (WHERE {fault.condition}), {counted(fault.condition)}" for fault in faults]
     told = _run(opened, f"SELECT {', '.join(parts)} FROM {opened.located}")[0]
     lines = []

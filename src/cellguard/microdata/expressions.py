@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cellguard.errors import InputError
 from cellguard.microdata.opened import Opened
-from cellguard.microdata.roles import MISSING_CODE, Roles
+from cellguard.microdata.roles import KEY_DECIMALS, MISSING_CODE, Roles
 from cellguard.microdata.sql import Sql
 from cellguard.reading.decimals import MAYBE_THOUSANDS, WITH_COMMA, WITH_POINT
 from cellguard.reading.vocabulary import MISSING, NO, YES, YES_OR_NO
@@ -64,6 +64,7 @@ class Expressions:
     requested: str
     faults: tuple[Fault, ...]
     drops: tuple[Drop, ...]
+    key: str | None = None
 
     @property
     def keep(self) -> str:
@@ -87,7 +88,8 @@ def express(opened: Opened, roles: Roles, decimal: str) -> Expressions:
     holding = _holding(opened, roles, respondent, faults, drops) if roles.holding else respondent
     waived = _mark(opened, roles.waiver, (), faults) if roles.waiver else "false"
     requested = _mark(opened, roles.request, roles.request_codes, faults) if roles.request else "false"
-    return Expressions(codes, values, weight, respondent, holding, waived, requested, tuple(faults), tuple(drops))
+    key = _record_key(opened, roles, decimal, faults) if roles.record_key else None
+    return Expressions(codes, values, weight, respondent, holding, waived, requested, tuple(faults), tuple(drops), key)
 
 
 def _code(opened: Opened, roles: Roles, name: str, faults: list[Fault], drops: list[Drop]) -> str:
@@ -131,6 +133,21 @@ def _weight(opened: Opened, roles: Roles, decimal: str, faults: list[Fault], dro
     faults.append(Fault(name, f"{number} < 0", "a weight must not be below 0; correct it, or leave the record out"))
     drops.append(Drop(f"{number} = 0", f"a weight of 0 in {name!r}"))
     return number
+
+
+def _record_key(opened: Opened, roles: Roles, decimal: str, faults: list[Fault]) -> str:
+    """Return the SQL of a record key as a whole number: of a fraction, how many steps of the ninth decimal it has."""
+    name, most = str(roles.record_key), roles.key_range
+    number, missing = _number(opened, roles, name, decimal, faults)
+    faults.append(Fault(name, missing, "the record key is missing (blank or NaN); give every record one"))
+    beyond = f"({number} < 0 OR {number} >= {most or 1})"
+    words = "a record key is a number from 0 to below 1; of whole numbers give the number of them as `key_range`"
+    if most is not None:
+        beyond = f"({beyond} OR {number} <> {opened.engine.sql.nearest(number)})"
+        words = f"a record key is a whole number from 0 to {most - 1:,}, as `key_range` says"
+    faults.append(Fault(name, beyond, words))
+    steps = number if most else f"({number}) * 1e{KEY_DECIMALS}"
+    return f"CAST({opened.engine.sql.rounded(steps)} AS BIGINT)"
 
 
 def _number(opened: Opened, roles: Roles, name: str, decimal: str, faults: list[Fault]) -> tuple[str, str]:

@@ -46,6 +46,7 @@ class Grouped:
     requested   the holding asks for protection: any of its records says so
     has_weights whether the records have weights
     has_requests whether it is known who asks for protection
+    key         the sum of the rows' record keys modulo ``key_modulus``, None where records have none
     notes       what a statistician should know of the reading: records dropped, and the like
     name        the file that the records are from, or what they are called, for messages
 
@@ -68,6 +69,8 @@ class Grouped:
     read_units: Callable[[], Units] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     name: str = "the records"
+    key: npt.NDArray[np.int64] | None = None
+    key_modulus: int = 1
 
     def __len__(self) -> int:
         return len(self.holding)

@@ -55,7 +55,8 @@ def group_records(checked: Checked, *, run: Run = UNWATCHED) -> Grouped:
     if int(columns[width].sum()) != checked.kept:
         raise InputError(f"{checked.opened.name}: {_CHANGED}")
     codes, records, marks = columns[:width], columns[width], columns[-2:]
-    added = [column.astype(float, copy=False) for column in columns[width + 1 : -2]]
+    keyed = checked.how.key is not None
+    added = [column.astype(float, copy=False) for column in columns[width + 1 : -3 if keyed else -2]]
     names = list(checked.roles.responses)
     total = dict(zip(names, added[: len(names)], strict=True))
     has_weights = checked.how.weight is not None
@@ -75,6 +76,8 @@ def group_records(checked: Checked, *, run: Run = UNWATCHED) -> Grouped:
         name=checked.opened.name,
         read_units=lambda: read_units(checked),
         notes=(*checked.notes, *_repeats(checked, holding, records)),
+        key=columns[-3].astype(np.int64, copy=False) if keyed else None,
+        key_modulus=checked.roles.key_modulus if keyed else 1,
     )
 
 
@@ -164,7 +167,9 @@ def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
     inner = [f"{code} AS {name}" for code, name in zip(_codes(checked), codes, strict=True)]
     inner += [f"{how.holding} AS h", f"{how.waived} AS waived", f"{how.requested} AS requested"]
     inner += [f"{s.term} AS s{i}" for i, s in enumerate(sums)]
+    inner += [f"{how.key} AS key" for _ in _keyed(checked)]
     outer = [*codes, "count(*)", *(replace(s, term=f"s{i}").of_rows() for i, s in enumerate(sums))]
+    outer += _keyed(checked, "sum(key)")
     outer += [
         "bool_and(waived)" if checked.roles.waiver else "false",
         "bool_or(requested)" if checked.roles.request else "false",
@@ -180,12 +185,18 @@ def _sql_of_groups(checked: Checked, sums: Sequence[_Sum]) -> str:
 def _sql_of_singles(checked: Checked, sums: Sequence[_Sum]) -> str:
     """Return the query where each record is its own holding: nothing to group."""
     how = checked.how
-    wanted = [*_codes(checked), "CAST(1 AS BIGINT)", *(s.of_one() for s in sums), how.waived, how.requested]
+    wanted = [*_codes(checked), "CAST(1 AS BIGINT)", *(s.of_one() for s in sums)]
+    wanted += [*_keyed(checked, f"({how.key})"), how.waived, how.requested]
     if checked.opened.origin:
         # What has no order is ordered by what it holds.
         order = ", ".join(str(i + 1) for i in range(len(wanted)))
         return f"SELECT {_aliased([*wanted, '0'])} FROM {checked.opened.scan} WHERE {how.keep} ORDER BY {order}"
     return f"SELECT {_aliased([*wanted, 'nr'])} FROM {checked.opened.numbered} WHERE {how.keep} ORDER BY nr"
+
+
+def _keyed(checked: Checked, key: str = "") -> list[str]:
+    """Return the SQL of a record key, or of the sum of some, modulo its range, if records have any."""
+    return [] if checked.how.key is None else [f"CAST({key} % {checked.roles.key_modulus} AS BIGINT)"]
 
 
 def _stream(checked: Checked, sql: str) -> Iterator[pa.RecordBatch]:

@@ -71,16 +71,16 @@ def read_record_keys(checked: Checked) -> RecordKeys:
     key = how.holding or how.respondent
     if key is None:
         key = f"lpad({sql.text('nr')}, {len(str(checked.records))}, '0')"
-    return RecordKeys.of(_texts(checked, sql.text(key)))
+    return RecordKeys.of(read_texts(checked, sql.text(key)))
 
 
 def read_column(checked: Checked, column: str) -> list[str]:
     """Return a column of the records that are kept as texts without spaces around them, blank where there is none."""
     opened = checked.opened
-    return _texts(checked, f"trim(coalesce({opened.engine.sql.text(opened.column(column))}, ''))")
+    return read_texts(checked, f"trim(coalesce({opened.engine.sql.text(opened.column(column))}, ''))")
 
 
-def _texts(checked: Checked, expression: str) -> list[str]:
+def read_texts(checked: Checked, expression: str) -> list[str]:
     """Return an expression of SQL for each record that is kept, in the order of the records."""
     sql = f"SELECT {expression} FROM {checked.opened.numbered} WHERE {checked.how.keep} ORDER BY nr"
     return [text for batch in checked.opened.stream(sql) for text in batch.column(0).to_pylist()]

@@ -10,6 +10,7 @@ from cellguard.errors import InputError, listing
 from cellguard.microdata.grouped import COUNT
 
 MISSING_CODE = "Missing"
+KEY_DECIMALS = 9  # of record keys that are fractions; further ones are rounded
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Roles:
 
     ``absent`` are for some columns the entries that mean that nothing is known (as 99 in a τ-ARGUS file);
     ``request_codes`` are the entries of the request column that ask for protection, if it does not say yes or no.
+    ``record_key`` is a column of uniform random numbers: fractions from 0 to 1, or whole numbers below ``key_range``.
     """
 
     dimensions: tuple[str, ...]
@@ -52,10 +54,14 @@ class Roles:
     missing: Missing = field(default_factory=Missing)
     absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     request_codes: tuple[str, ...] = ()
+    record_key: str | None = None
+    key_range: int | None = None
 
     def __post_init__(self) -> None:
         if COUNT in self.responses:
             raise InputError(f"a response cannot be named {COUNT!r}, which means the number of respondents; rename it")
+        if self.key_range is not None and not 2 <= self.key_range <= 2**32:
+            raise InputError("`key_range` is how many whole numbers record keys are drawn from: 2 to 4294967296")
         single = [c for c in (self.weight, self.respondent, self.holding, self.waiver, self.request) if c]
         twice = [c for c in {*self.dimensions, *self.responses} if c in self.dimensions and c in self.responses]
         twice += [c for c in single if single.count(c) > 1 and c in {self.weight, self.waiver, self.request}]
@@ -64,3 +70,8 @@ class Roles:
                 f"{listing(sorted(set(twice)))} has two roles; a column spans tables (`by`), is summed (`value`), or "
                 "is the weight, waiver or request, but not two of these: change the job, or copy the column"
             )
+
+    @property
+    def key_modulus(self) -> int:
+        """What sums of record keys are taken modulo: the range of whole ones, or one in steps of fractions."""
+        return self.key_range or 10**KEY_DECIMALS

@@ -62,7 +62,7 @@ def protect_job(
     outcome = run_job(job, folder=place.path, within=within, **asked)
     place.output.write(outcome, run=within.endless())
     early = within.cancel.stopped or within.deadline is not None
-    why = "early" if early else "" if outcome.method.repeatable else "random"
+    why = "early" if early else "" if outcome.method.repeats else "random"
     said = {
         "run": place.number,
         "command": command_of(folder, job, asked, place),

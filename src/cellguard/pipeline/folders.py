@@ -176,9 +176,17 @@ def compare_folders(first: str | Path, second: str | Path) -> dict[str, list[Any
     figures: dict[str, list[Any]] = {}
     for word in ("cells", "primary", "secondary"):
         figures[word] = [summary.get("set", {}).get(word) for summary in summaries]
+    for word in ("hexagons", "shown", "sensitive", "units_moved", "mu", "lost_records"):
+        figures[word] = [_of_map(summary, word) for summary in summaries]
     for word in ("cost", "gap", "verdict"):
         figures[word] = [summary.get(word) for summary in summaries]
     return {word: pair for word, pair in figures.items() if pair != [None, None]}
+
+
+def _of_map(summary: Mapping[str, Any], word: str) -> object:
+    """Return a figure of a map, which is the one table of its run; None of anything else."""
+    tables = list(summary.get("tables", {}).values())
+    return tables[0].get(word) if len(tables) == 1 and "hexagons" in tables[0] else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +255,12 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
         if judged.inside is None:
             return []
         near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
-    return [
+    if not near:
+        return ["No respondent can estimate another one in it."]
+    lines = [
         f"{n.who[:1].upper()}{n.who[1:]} can estimate the largest other respondent to within {n.percent:,.1f} %"
         + (", which is too close." if n.failing else ".")
         for n in near
-    ] or ["No respondent can estimate another one in it."]
+    ]
+    numbered = any(n.insider >= 0 for n in near)
+    return [*lines, "Insiders are numbered; internal/insiders.parquet has their contributions."] if numbered else lines

@@ -23,6 +23,7 @@ from cellguard.job.yamlfile import read_job_text
 from cellguard.microdata.address import is_remote
 from cellguard.rules.presets import PRESETS
 
+LARGEST = 2_000_000
 _RUN = re.compile(r"\d{3,}")
 
 
@@ -70,8 +71,10 @@ class JobFolder:
 
     @property
     def text(self) -> str:
-        """The text of the job."""
+        """The text of the job; one that is too large is refused, since reading it would hold up everybody."""
         try:
+            if self.path.stat().st_size > LARGEST:
+                raise JobError(f"{self.path.name}: larger than {LARGEST:,} bytes, too large for a job; is it the data?")
             return self.path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
             raise JobError(f"cannot read {self.path.name!r} as a UTF-8 text file") from None

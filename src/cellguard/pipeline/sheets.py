@@ -15,6 +15,7 @@ from cellguard.inputs.assessment import Assessment
 from cellguard.io.folder import OutputFolder
 from cellguard.io.stored_run import read_dimension
 from cellguard.job.names import check_stored_names
+from cellguard.job.registry import declared
 from cellguard.job.yamlfile import read_yaml
 from cellguard.table.apriori import State
 from cellguard.table.source import Source, open_source
@@ -60,12 +61,12 @@ def sheet_of_folder(folder: str | Path, name: str) -> Sheet:
     dimensions = [read_dimension(output.inside, dimension) for dimension in by]
     codes = [_codes(source, column, dimension) for column, dimension in zip(columns, dimensions, strict=True)]
     grid = Grid.of(name, dimensions, codes)
-    if "perturbed" in source.names:
-        return _noisy(source, grid)
+    changed = declared(output.method).look.figure
+    if changed and changed in source.names:
+        return _changed(source, grid, changed)
     texts = {figure: source.text(figure).to_pylist() for figure in ("value", "count", "status", "reasons")}
     status = _numbered(texts["status"], KEPT)
-    ends = zip(*(source.text(f"interval_{end}").to_pylist() for end in ("lower", "upper")), strict=True)
-    intervals = [f"{_spaced(low)} – {_spaced(high)}" if low or high else "" for low, high in ends]
+    intervals = _intervals(source)
     figures: dict[str, Sequence[str]] = {
         "value": [_spaced(text) for text in texts["value"]],
         "published": [
@@ -80,17 +81,34 @@ def sheet_of_folder(folder: str | Path, name: str) -> Sheet:
     return Sheet(grid, KEPT, status, _reasons(texts["reasons"], status == 1), figures)
 
 
-def _noisy(source: Source, grid: Grid) -> Sheet:
-    texts = {figure: source.text(figure).to_pylist() for figure in ("value", "perturbed", "status")}
-    true, drawn = (np.array([float(x or "nan") for x in texts[name]]) for name in ("value", "perturbed"))
+def _changed(source: Source, grid: Grid, column: str) -> Sheet:
+    """Return a table whose figures a method changed: as published and as they are, and the factor between them."""
+    texts = {figure: source.text(figure).to_pylist() for figure in ("value", column, "status")}
+    true, drawn = (np.array([_figure(x) for x in texts[name]]) for name in ("value", column))
     factor = np.divide(drawn, true, out=np.full(len(true), np.nan), where=true != 0)
     figures: dict[str, Sequence[str]] = {
-        "published": [_spaced(text) for text in texts["perturbed"]],
+        "published": [_spaced(text) for text in texts[column]],
         "true value": [_spaced(text) for text in texts["value"]],
         "factor": ["" if np.isnan(x) else f"{x:.4f}" for x in factor.tolist()],
     }
+    if "interval_lower" in source.names:
+        figures["interval"] = _intervals(source)
     words = tuple(dict.fromkeys([*NOISY, *texts["status"]]))
-    return Sheet(grid, words, _numbered(texts["status"], words), {}, figures)
+    status = _numbered(texts["status"], words)
+    reasons = _reasons(source.text("reasons").to_pylist(), status >= 0) if "reasons" in source.names else {}
+    return Sheet(grid, words, status, {reason: cells for reason, cells in reasons.items() if reason}, figures)
+
+
+def _figure(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:  # a mark of what is suppressed
+        return float("nan")
+
+
+def _intervals(source: Source) -> list[str]:
+    ends = zip(*(source.text(f"interval_{end}").to_pylist() for end in ("lower", "upper")), strict=True)
+    return [f"{_spaced(low)} – {_spaced(high)}" if low or high else "" for low, high in ends]
 
 
 def _dimensions_of(output: OutputFolder, name: str) -> list[str]:

@@ -62,8 +62,8 @@ def quantile_ratio(cells: Facts, h: int) -> FloatArray:
 @register(
     "signed",
     Formula(
-        "N < n; T_R <= `sign_ratio` or none stands out, and `usual` says so of sizes; "
-        "else some S_R or Q_R, for 1 to h, <= `limit`",
+        "N < n; T_R <= `sign_ratio`, or none stands out, and `usual` says so of sizes; "
+        "else some S_R or Q_R, for 1 to h, <= `limit`, or some S_R > 1 and `usual` says so of sizes",
         "sizes, signs, the h farthest from 0, spread",
         "that of `usual`, or `protection_percent` of T+ + abs(T-)",
     ),
@@ -76,7 +76,7 @@ class Signed(Rule):
     judges the sizes of the contributions; and so it does where the ``h`` farthest from 0 do not stand out (no farther
     from the median than ``near`` of the median, or of the median size): what is safe then is to be checked by hand;
     else a cell is unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the
-    two).
+    two). Where a variance ratio is above 1 instead, which tells nothing, ``usual`` judges the sizes.
 
     Parameters
     ----------
@@ -137,8 +137,9 @@ class Signed(Rule):
     def words(self) -> str:
         """Describe what is looked at, in turn."""
         return (
-            f"fewer than {self.n} respondents; or, where one sign prevails or none stands out, "
-            f"{self.usual.words()}; or, elsewhere, the {self.h} contributions farthest from 0 make up the spread"
+            f"fewer than {self.n} respondents; or, where one sign prevails, none stands out or the spread tells "
+            f"nothing, {self.usual.words()}; or, elsewhere, the {self.h} contributions farthest from 0 "
+            "make up the spread"
         )
 
     @property
@@ -176,8 +177,9 @@ class Signed(Rule):
                 told.append(f"{count_of(facts)[i]:,.0f} respondents")
                 continue
             ratios = ", ".join(f"{name} = {values[i]:.3f}" for name, values in spread if not np.isnan(values[i]))
-            decides = ratios or "no ratio can be told" if way == _SPREAD else f"{self.usual}: {usual[i]} on sizes"
-            told.append(f"T_R = {signs[i]:.3f}; {decides}")
+            decides = [ratios or "no ratio can be told"] if way in {_SPREAD, _RISING} else []
+            decides += [] if way == _SPREAD else [f"{self.usual}: {usual[i]} on sizes"]
+            told.append("; ".join([f"T_R = {signs[i]:.3f}", *decides]))
         return told
 
     def sensitivity(self, cells: Facts) -> FloatArray:
@@ -209,11 +211,9 @@ class Signed(Rule):
     def remarks(self, cells: Facts) -> list[tuple[str, BoolArray]]:
         """Return the safe cells that somebody should look at."""
         branch, safe = self._branch(cells), ~self.unsafe(cells)
-        rising = np.any([variance_ratio(cells, h) > 1 for h in range(1, self.h + 1)], axis=0)
-        rising &= self.by != "quantile"
         return [
             ("safe only since no contribution stands out; check by hand", (branch == _ALIKE) & safe & occupied(cells)),
-            ("safe with a variance ratio above 1, which tells nothing", (branch == _SPREAD) & safe & rising),
+            ("safe with a variance ratio above 1, which tells nothing", (branch == _RISING) & safe),
         ]
 
     def upper(self, cells: Facts) -> FloatArray:
@@ -233,15 +233,18 @@ class Signed(Rule):
         far[np.arange(self.h) >= n[:, None]] = 0.0
         alike = far.max(axis=1) <= self.near * np.maximum(np.abs(middle[:, 0]), middle[:, 1])
         few = (n > 0) & (n < self.n)
-        return np.select([few, sign_ratio(cells) <= self.sign_ratio + _TIE, alike], [_FEW, _USUAL, _ALIKE], _SPREAD)
+        prevails = sign_ratio(cells) <= self.sign_ratio + _TIE
+        rising = np.any([variance_ratio(cells, h) > 1 + _TIE for h in range(1, self.h + 1)], axis=0)
+        rising &= self.least(cells) > self.limit + _TIE
+        return np.select([few, prevails, alike, rising], [_FEW, _USUAL, _ALIKE, _RISING], _SPREAD)
 
 
-_FEW, _USUAL, _ALIKE, _SPREAD = range(4)
+_FEW, _USUAL, _ALIKE, _RISING, _SPREAD = range(5)
 
 
 def _by_usual(branch: FloatArray) -> BoolArray:
-    """Return where the usual rule decides: one sign prevails, or none of the contributions stands out."""
-    return (branch == _USUAL) | (branch == _ALIKE)
+    """Return where the usual rule decides: one sign prevails, no contribution stands out, or a variance ratio rises."""
+    return (branch == _USUAL) | (branch == _ALIKE) | (branch == _RISING)
 
 
 @register("entropy", Formula("2^H < n, with H = -sum w log2 w of the shares w of all sizes", "the entropy of shares"))

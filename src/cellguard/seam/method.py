@@ -157,6 +157,11 @@ class Method(ABC, Generic[A, P]):
         """The method whose output folder this one's is to a reader."""
         return self.name
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the same job and data give the same release again."""
+        return self.repeatable
+
     @classmethod
     def fault(cls, job: Job) -> str | None:
         """Explain why a job does not go with the method; None if it does."""

@@ -15,7 +15,9 @@ def open_ties(world: World) -> tuple[NotChecked, ...]:
     """Return what could tie cells together, but is not part of the proof: see docs/explanation/threat-model.md."""
     found = []
     if world.constraints.accepted:
-        who = f"Somebody who uses that one table lies behind several: {'; '.join(world.constraints.accepted)}."
+        who = (
+            f"Somebody who uses that several tables come from one cover table: {'; '.join(world.constraints.accepted)}."
+        )
         found.append(NotChecked("crossing", "crossing tables", who))
     kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
     several = any(len(house.rooms) > 1 for house in world.constraints.responses)
@@ -48,5 +50,5 @@ def open_latent(world: World) -> tuple[NotChecked, ...]:
     if not open_:
         return ()
     cure = "give the crossing table with `publish: nothing`, or publish fewer tables in one job"
-    who = f"Somebody who works out cells that no table lists, behind several tables: {listing(open_, 3)} ({cure})."
+    who = f"Somebody who works out latent cells, which several tables sum and none lists: {listing(open_, 3)} ({cure})."
     return (NotChecked("latent", "cells that no table lists (latent cells)", who),)

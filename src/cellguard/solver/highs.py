@@ -62,14 +62,11 @@ class Session:
             self._set("solver", "simplex")
             self._set("simplex_strategy", _DUAL)
         self._primal = primal
-        if (
-            _pass(self._highs, program) == highspy.HighsStatus.kError
-        ):  # a warning says that it dropped entries below 1e-9
-            raise InternalError("the solver refused passModel")
+        self._check_entries(_pass(self._highs, program), "passModel")
 
     def load(self, program: Program) -> None:
         """Take another linear program, which is solved from scratch: a new session would take longer than it."""
-        self._check(_pass(self._highs, program), "passModel")
+        self._check_entries(_pass(self._highs, program), "passModel")
 
     def set_cost(self, columns: npt.NDArray[np.integer], cost: FloatArray) -> None:
         """Change the costs of some columns."""
@@ -181,7 +178,7 @@ class Session:
             rows.indices.astype(np.int32),
             rows.data.astype(float),
         )
-        self._check(done, "addRows")
+        self._check_entries(done, "addRows")
 
     def start_from(self, x: FloatArray) -> None:
         """Give an integer program a point to start from."""
@@ -220,6 +217,10 @@ class Session:
     def _check(self, status: highspy.HighsStatus, what: str) -> None:
         if status != highspy.HighsStatus.kOk:
             raise InternalError(f"the solver refused {what}")
+
+    def _check_entries(self, status: highspy.HighsStatus, what: str) -> None:
+        """Check what was said to a matrix: a warning says that entries below 1e-9 were dropped, which is no refusal."""
+        self._check(highspy.HighsStatus.kOk if status == highspy.HighsStatus.kWarning else status, what)
 
 
 def _pass(highs: highspy.Highs, program: Program) -> highspy.HighsStatus:

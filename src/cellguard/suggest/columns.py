@@ -13,6 +13,9 @@ TOTALS = ("Total", "TOTAL", "total", "_T", "All", "all", "ALL", "Ensemble", "ENS
 COUNT_NAME = re.compile(
     r"(?i)^(n|n_?obs|counts?|freq\w*|firms|respondents|enterprises|units|nb\w*|effectifs?|anzahl|ant|antal|antall|aantal)$"
 )
+_CLASSIFIED = re.compile(
+    r"(?i)^(\w*_)?(naces?|isic|sic|noga|naf|ateco|cnae|wz|sni|sbi|cpa|cpc|prodcom|coicop|isced|isco|icd|cofog)[_ ]?\w*$"
+)
 SAMPLE = 100_000
 _MOST_CODES = 1_000
 _FEW_NUMBERS = 100
@@ -37,7 +40,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether all entries are numbers, with a decimal point or a decimal comma; 01 is a code."""
+        """Whether all entries are numbers, with a decimal point or a decimal comma; 01 and 01.1 are codes."""
         return 0 < self.filled == max(self.numbers, self.commas) and not self.zeros
 
     @property
@@ -59,13 +62,15 @@ class Column:
     def is_code(self) -> bool:
         """Whether the entries look like codes: few different ones, each of which comes several times.
 
-        Numbers do so if they are whole and very few, or not so few but all of one length, as 11 to 95.
+        Numbers do so if they are whole and very few, or not so few but all of one length, as 11 to 95; those of a
+        classification need not be whole, as 10.1 of NACE.
         """
         if not self.filled or self.different > _MOST_CODES or 2 * self.different > self.filled:
             return False
         times = _TIMES_EQUAL if self.widths == 1 else _TIMES
         few = self.different <= _FEW_NUMBERS and times * self.different <= self.filled
-        return not self.is_number or (self.whole == self.filled and few)
+        whole = self.whole == self.filled or bool(_CLASSIFIED.match(self.name))
+        return not self.is_number or (whole and few)
 
 
 def look_at(opened: Opened) -> list[Column]:
@@ -82,7 +87,7 @@ def look_at(opened: Opened) -> list[Column]:
             f"count_if({point})",
             f"count_if({comma})",
             rf"count_if(regexp_matches({word}, '^[+-]?[0-9]+([.]0*)?$'))",
-            f"count_if(regexp_matches({word}, '^0[0-9]+$'))",
+            f"count_if(regexp_matches({word}, '^0[0-9]+([.][0-9]+)?$'))",
             f"count(DISTINCT length({word}))",
             f"count_if(starts_with({word}, '-'))",
         ]

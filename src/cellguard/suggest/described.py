@@ -17,6 +17,7 @@ from cellguard.microdata.sources import Opened, open_records
 from cellguard.suggest.columns import Column, look_at
 from cellguard.suggest.init import Suggestion, draft_job
 from cellguard.suggest.records import Guess, Layout, guess_roles, records_job_text
+from cellguard.suggest.yaml_words import text_of
 
 ROLES = ("respondent", "holding", "weight", "request")
 _EXAMPLES = 4
@@ -127,6 +128,41 @@ def compose_job(data: str | Path, chosen: Chosen) -> Suggestion:
     guess = replace(guess, **roles)
     files = {column: _way(path, opened, column, name) for column, name in chosen.files.items() if column in used}
     return Suggestion(records_job_text(path, path.parent, columns, guess, Layout(chosen.tables, files)), {})
+
+
+def compose_map(data: str | Path, x: str, y: str, size: float | None = None) -> Suggestion:
+    """Return the job of a map of points, with comments; it is to stand beside the data.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     path = Path(here, "shops.csv")
+    ...     _ = path.write_text("east,north\\n1,2\\n2.5,3\\n")
+    ...     print(compose_map(path, "east", "north", 5).text.splitlines()[3])
+    redistribute: {x: east, y: north, size: 5}
+    """
+    path = Path(data)
+    columns = {column.name: column for column in look_at(open_records(path))}
+    for name in (x, y):
+        if name not in columns:
+            raise InputError(f"{path.name}: no column {name!r}{did_you_mean(name, columns)}")
+        if not columns[name].is_mostly_number:
+            raise InputError(f"{path.name}: column {name!r} does not hold numbers, so it is no coordinate")
+    if x == y:
+        raise InputError("the two coordinates of a map are two columns; choose another one for one of them")
+    wide = "" if size is None else f", size: {size:.12g}"
+    lines = [
+        "# A cellguard job: a map of counts in hexagons. Size is the distance of neighbouring centres.",
+        "version: 1",
+        f"microdata: {{source: {text_of(path.name)}}}",
+        f"redistribute: {{x: {text_of(x)}, y: {text_of(y)}{wide}}}",
+        "tables:",
+        "  - name: map",
+        "    by: [hexagon]",
+        "    value: count",
+        "    rules: [{min_frequency: 3}]",
+        "    protect: {method: redistribute}",
+    ]
+    return Suggestion("\n".join([*lines, ""]), {})
 
 
 def _described(column: Column, guess: Guess, opened: Opened) -> DescribedColumn:

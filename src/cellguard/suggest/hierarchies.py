@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +19,12 @@ from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.job.names import plain_name
 from cellguard.microdata.rda import Metadata, Variable
+from cellguard.microdata.sources import Opened
 from cellguard.suggest.yaml_words import text_of
 
 _MOST_FILES = 50
 _LARGEST = 2_000_000
-Figures = tuple[Mapping[str, float], ...]  # of each code; one mapping a column
+Figures = tuple[Mapping[str, float], ...]  # of each code; one mapping per column
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,18 @@ def _digits(codes: set[str]) -> list[int]:
     """Return how many characters each level adds, if all codes are of a few lengths; else nothing."""
     ends = sorted({len(code) for code in codes})
     return [b - a for a, b in zip([0, *ends], ends, strict=False)] if 1 < len(ends) <= 6 else []
+
+
+def pointed_levels(opened: Opened, column: str) -> list[int]:
+    """Return how many characters each level adds, if all codes have one point in one place, as 01.1; else nothing."""
+    text = f"CAST({opened.column(column)} AS VARCHAR)"
+    sql = f"SELECT DISTINCT {text} FROM {opened.scan} WHERE {text} IS NOT NULL LIMIT 20000"  # noqa: S608
+    codes = [str(code) for (code,) in opened.rows(sql)]
+    if len({len(code) for code in codes}) != 1 or not all(re.fullmatch(r"\w+\.\w+", code) for code in codes):
+        return []
+    above = {code.partition(".")[0] for code in codes}
+    first = {len(code) for code in above}
+    return [*first, len(codes[0]) - min(first)] if len(first) == 1 and 1 < len(above) < len(codes) else []
 
 
 def _by_prefix(codes: set[str], total: str) -> Hierarchy | None:

@@ -28,7 +28,7 @@ from cellguard.suggest.columns import Column, look_at
 from cellguard.suggest.points import draft_map_job
 from cellguard.suggest.records import draft_records_job
 from cellguard.suggest.sdmx import draft_sdmx_job, holds_observations
-from cellguard.suggest.shape import inner_cells, point_columns, total_codes, warnings_about
+from cellguard.suggest.shape import inner_cells, point_columns, refuse_total_row, total_codes, warnings_about
 from cellguard.table.additivity import allowance
 
 SCHEMA = "cellguard.schema.json"
@@ -130,6 +130,7 @@ def draft_job(data: Path, folder: Path, rda: Path | None = None, *, structure: P
     if data.suffix.lower() in FEATURES or places:
         return Draft(draft_map_job(data, folder, columns, places))
     totals = total_codes(opened, columns)
+    refuse_total_row(opened, columns, totals)
     if totals:
         warned = warnings_about(opened, columns, list(totals), records=False)
         return draft_cells_job(data, folder, columns, totals=totals, warned=warned)

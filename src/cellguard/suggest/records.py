@@ -13,6 +13,7 @@ from cellguard.job.names import collision_fault, dimension_fault, plain_name
 from cellguard.microdata.rda import Metadata
 from cellguard.microdata.sources import Opened
 from cellguard.suggest.columns import Column
+from cellguard.suggest.hierarchies import pointed_levels
 from cellguard.suggest.nesting import Nesting, chain_name, find_nesting
 from cellguard.suggest.shape import looks_like_code, warnings_about
 from cellguard.suggest.yaml_words import in_comment, text_of
@@ -153,17 +154,20 @@ def draft_records_job(
         )
     finest = [chain[-1] for chain in guess.dimensions]
     warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
-    return records_job_text(data, folder, columns, guess, rda=rda, metadata=metadata, warned=warned)
+    lone = [chain[0] for chain in guess.dimensions if len(chain) == 1 and not metadata]
+    layout = Layout(digits={name: found for name in lone if (found := pointed_levels(opened, name))})
+    return records_job_text(data, folder, columns, guess, layout, rda=rda, metadata=metadata, warned=warned)
 
 
 @dataclass(frozen=True)
 class Layout:
     """Which tables a job has: the column names of each one's dimensions, and its value. ``files`` are hierarchies in
-    files, by column: the way to read it, and the file.
+    files, by column: the way to read it, and the file; ``digits`` are levels that codes spell, by column.
     """
 
     tables: tuple[tuple[tuple[str, ...], str], ...] = ()
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    digits: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def records_job_text(
@@ -194,7 +198,7 @@ def records_job_text(
         "dimensions:",
     ]
     for chain, name in zip(guess.dimensions, names.values(), strict=True):
-        lines += _dimension(chain, name, by_name, metadata, layout.files.get(chain[-1]))
+        lines += _dimension(chain, name, by_name, metadata, layout)
     lines += ["", "tables:"]
     stem = plain_name(data.stem, "table")
     for number, (by, what) in enumerate(layout.tables or ((tuple(finest), value),)):
@@ -255,11 +259,17 @@ def _dimension(
     name: str,
     by_name: dict[str, Column],
     metadata: Metadata | None,
-    file: tuple[str, str] | None = None,
+    layout: Layout,
 ) -> list[str]:
-    if file is not None:
-        own = column_key(chain[-1], name)
-        return [f"  {text_of(name)}: {{{own}{', ' if own else ''}{file[0]}: {text_of(file[1])}}}"]
+    own = column_key(chain[-1], name)
+    if chain[-1] in layout.files:
+        way, file = layout.files[chain[-1]]
+        return [f"  {text_of(name)}: {{{own}{', ' if own else ''}{way}: {text_of(file)}}}"]
+    if chain[-1] in layout.digits:
+        return [
+            "  # guessed from the point in its codes: codes that begin alike are summed; `{}` leaves them side by side",
+            f"  {text_of(name)}: {{{own}{', ' if own else ''}digits: {list(layout.digits[chain[-1]])}}}",
+        ]
     different = by_name[chain[-1]].different
     if len(chain) > 1:
         return [
@@ -271,7 +281,7 @@ def _dimension(
         return [f"  {text_of(name)}: {{{column_key(chain[0], name)}}}   # its levels are those of the metadata"]
     return [
         f"  # {different} codes side by side; if they have levels, give a hierarchy: `levels` (a CSV file with one",
-        "  # column a level, coarsest first, or a list of columns), `parents`, `digits` or `hrc`",
+        "  # column per level, coarsest first, or a list of columns), `parents`, `digits` or `hrc`",
         f"  {text_of(name)}: {{{column_key(chain[0], name)}}}",
     ]
 
@@ -283,7 +293,7 @@ def _microdata(guess: Guess, files: Sequence[str], by_name: dict[str, Column]) -
     if any(column.commas > column.numbers for column in numbers):
         lines.append("  decimal: ','          # numbers have a comma and no point")
     roles = {
-        "respondent": ("who gave the record; counts once in each cell", guess.respondent),
+        "respondent": ("who reported the record; counts once in each cell", guess.respondent),
         "holding": ("the group it belongs to; groups are counted then", guess.holding),
         "weight": ("published totals are weighted", guess.weight),
         "request": ("who asks for protection; see the rule `request`", guess.request),

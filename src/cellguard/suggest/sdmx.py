@@ -43,14 +43,7 @@ def draft_sdmx_job(data: Path, folder: Path, structure: Path | None) -> Draft:
     if VALUE not in source.names:
         raise InputError(f"{data.name}: is not SDMX-CSV: it has no column {VALUE}; a structure goes with SDMX-CSV only")
     codes = {name: source.codes(name)[0] for name in dimensions_of(source.names)}
-    by = [name for name, held in codes.items() if len(held) > 1]
-    if len(codes.get(_TIME, ())) > 1:
-        periods = ", ".join(sorted(codes[_TIME])[:4])
-        raise InputError(
-            f"{data.name}: has observations of several periods ({periods}); they do not add up. Give each period a file"
-        )
-    if not by:
-        raise InputError(f"{data.name}: no dimension has more than one code, so there is no table")
+    by = _spanning(data.name, codes)
     found = _structure(data, structure, source, by)
     trees = {} if found is None else _trees(found[1], {name: codes[name] for name in by})
     totals = {name: _total(trees.get(name), codes[name]) for name in by}
@@ -68,13 +61,33 @@ def draft_sdmx_job(data: Path, folder: Path, structure: Path | None) -> Draft:
         if levels is None and not inner:
             levels = _by_sums(_figures(source, numbers, name, by, totals), totals[name], data, folder)
         lines += _dimension(name, totals[name], levels, inner=inner)
-    lines += ["", "tables:", f"  - name: {plain_name(data.name.partition('.')[0], 'table')}"]
-    lines += [f"    by: [{', '.join(map(text_of, by))}]", f"    value: {VALUE}"]
-    path = os.path.relpath(data.resolve(), folder.resolve())
+    lines += _table(source, os.path.relpath(data.resolve(), folder.resolve()), by, inner=inner)
+    constant = [f"{name} ({held[0]} everywhere)" for name, held in codes.items() if len(held) == 1]
+    lines += [f"# Not used: {in_comment(constant)}"] if constant else []
+    negative = bool((numbers < 0).any())
+    return Draft("\n".join([*lines, "", *attack_words(VALUE if negative else None), ""]), cells=True)
+
+
+def _spanning(name: str, codes: Mapping[str, list[str]]) -> list[str]:
+    """Return the dimensions that span the table: those with more than one code, of which time is none."""
+    if len(codes.get(_TIME, ())) > 1:
+        periods = ", ".join(sorted(codes[_TIME])[:4])
+        raise InputError(
+            f"{name}: has observations of several periods ({periods}); they do not add up. Give each period a file"
+        )
+    by = [dimension for dimension, held in codes.items() if len(held) > 1]
+    if not by:
+        raise InputError(f"{name}: no dimension has more than one code, so there is no table")
+    return by
+
+
+def _table(source: Source, path: str, by: list[str], *, inner: bool) -> list[str]:
+    """Return the lines about the table: its cells, its rules and what is written."""
     known = [f"source: {text_of(path)}"]
     known += [f"status: {STATUS}"] if STATUS in source.names else []
     known += ["totals: compute"] if inner else []
-    lines += [f"    cells: {{{', '.join(known)}}}"]
+    lines = ["", "tables:", f"  - name: {plain_name(Path(path).name.partition('.')[0], 'table')}"]
+    lines += [f"    by: [{', '.join(map(text_of, by))}]", f"    value: {VALUE}", f"    cells: {{{', '.join(known)}}}"]
     if SENSITIVE in source.names:
         lines += [
             f"    # CONF_STATUS is read as two columns: {SENSITIVE} (primary, whatever the reason) and {STATUS}",
@@ -87,11 +100,7 @@ def draft_sdmx_job(data: Path, folder: Path, structure: Path | None) -> Draft:
             "      []   # no CONF_STATUS says what is confidential: name `count`, `top`, or a column for `given`;",
             "      # while no rule is applied, nothing is called safe",
         ]
-    lines += ["", "output: {folder: out, formats: [csv, html, sdmx]}"]
-    constant = [f"{name} ({held[0]} everywhere)" for name, held in codes.items() if len(held) == 1]
-    lines += [f"# Not used: {in_comment(constant)}"] if constant else []
-    negative = bool((numbers < 0).any())
-    return Draft("\n".join([*lines, "", *attack_words(VALUE if negative else None), ""]), cells=True)
+    return [*lines, "", "output: {folder: out, formats: [csv, html, sdmx]}"]
 
 
 def _dimension(name: str, total: str, levels: Levels | None, *, inner: bool) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from cellguard.errors import InputError
 from cellguard.microdata.sources import Opened, quoted
 from cellguard.suggest.columns import COUNT_NAME, TOTALS, Column
 
@@ -72,6 +73,31 @@ def total_codes(opened: Opened, columns: Sequence[Column]) -> dict[str, str]:
         elif "T" in listed and values and _unique(opened, coded) and _covers(opened, code, values[0]):
             found[column.name] = "T"
     return found
+
+
+def refuse_total_row(opened: Opened, columns: Sequence[Column], totals: Mapping[str, str]) -> None:
+    """Refuse records with one row that sums all others: it would make them look like a table of cells.
+
+    What tells them from a table: a column of codes that come again, in which this row has a total or alone is blank.
+    A table with such a column has a total for each of its margins.
+    """
+    again = [c for c in columns if not c.is_number and c.different < c.filled - 1]
+    if not any(c.name in totals or (c.different > 2 and c.filled == c.rows - 1) for c in again) or not totals:
+        return
+    in_total = " OR ".join(f"CAST({opened.column(n)} AS VARCHAR) = {quoted(code)}" for n, code in totals.items())
+    rows = opened.rows(f"SELECT nr FROM {opened.located} WHERE {in_total} LIMIT 2")  # noqa: S608
+    for value in (c for c in columns if c.is_number and len(rows) == 1 and c.filled > 2):
+        number = _number(opened, value)
+        whole, parts = opened.rows(
+            f"SELECT sum(CASE WHEN {in_total} THEN {number} END), sum(CASE WHEN {in_total} THEN 0 ELSE {number} END) "  # noqa: S608
+            f"FROM {opened.scan}"
+        )[0]
+        if whole and parts and abs(whole - parts) <= _CLOSE * abs(whole):
+            name, code = next(iter(totals.items()))
+            raise InputError(
+                f"{opened.row(rows[0][0])}, column {name!r}: {code!r} names a total, and {value.name!r} is the sum of "
+                "all other rows; delete this row: totals are worked out from the records"
+            )
 
 
 def _number(opened: Opened, column: Column) -> str:

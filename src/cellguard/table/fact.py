@@ -249,6 +249,21 @@ class Records(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class KeySum(Fact):
+    """The sum of the record keys modulo their range: the same in every table that shows the cell."""
+
+    modulus: int
+
+    def lacking(self, records: Grouped, wanted: Wanted) -> str | None:
+        """Ask for record keys."""
+        return None if records.key is not None else "its records have no keys; name their column with `record_key`"
+
+    def gather(self, work: Gathering) -> Column:
+        """Return whole numbers from 0 to below the modulus."""
+        return work.keys
+
+
+@dataclass(frozen=True, slots=True)
 class Holdings(Fact):
     """Who contributes what to the published total: the largest contributors of each cell.
 

@@ -44,7 +44,7 @@ class Listed:
     extra: Wholes
 
     def look_up(self, column: FloatArray) -> FloatArray:
-        """Return what a column says of each entry, a row a cell and a column a rank."""
+        """Return what a column says of each entry, a row per cell and a column per rank."""
         found = np.empty((len(self.entries), self.end - self.begin))
         look_up(self.entries, self.begin, column, found)
         return found

@@ -78,6 +78,13 @@ class Gathering:
         """The number of records."""
         return add_up(self.lattice, self.lattice.leaf, keep(self.grouped.records, self.kept)).astype(float)
 
+    @property
+    def keys(self) -> npt.NDArray[np.int64]:
+        """The sum of the record keys modulo their range."""
+        if self.grouped.key is None:
+            raise InputError("the records have no keys")
+        return add_up(self.lattice, self.lattice.leaf, keep(self.grouped.key, self.kept)) % self.grouped.key_modulus
+
     @cached_property
     def contributions(self) -> Gathered:
         """What holdings contribute: how many, signed sums, the largest; in whole units of `_grid`."""

@@ -29,7 +29,7 @@ class Above(NamedTuple):
     """What lies above the leaf cells, code by code.
 
     The codes that a code of dimension d is part of are ``line[start[i]:start[i + 1]]`` with i = first[d] + code;
-    ``leaves`` are the codes of each leaf cell, a row a cell.
+    ``leaves`` are the codes of each leaf cell, a row per cell.
     """
 
     leaves: IntArray

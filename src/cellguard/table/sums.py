@@ -73,13 +73,20 @@ class JudgedSums:
 class Stakes:
     """Who has a stake in which cells: the record ``row[i]`` of ``holding[i]`` is in ``cell[i]``. Confidential.
 
-    ``alone[i]`` says that no other holding is in the cell.
+    ``alone[i]`` says that no other holding is in the cell, ``largest[i]`` that none has more of it.
     """
 
     cell: Positions
     holding: LongArray
     row: Positions
     alone: BoolArray
+    largest: BoolArray
+
+    def only(self, chosen: BoolArray) -> Stakes:
+        """Return some of the stakes."""
+        return Stakes(
+            self.cell[chosen], self.holding[chosen], self.row[chosen], self.alone[chosen], self.largest[chosen]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +136,7 @@ class RecordSums:
         known = cells[owner[cells] >= 0]
         if not several.any() or not len(known):
             nothing = np.zeros(0, np.intp)
-            return Stakes(nothing, nothing.astype(np.int64), nothing, nothing.astype(bool))
+            return Stakes(nothing, nothing.astype(np.int64), nothing, nothing.astype(bool), nothing.astype(bool))
         rows, group = self._rows(linked, [(int(cell),) for cell in known], owner)
         value = {m.name: self._values(m.wanted.value) for m in self.made}
         of = np.array([list(value).index(linked.tables[t].name) for t in owner[known]])[group]
@@ -141,9 +148,11 @@ class RecordSums:
         most = np.zeros(len(known))
         np.maximum.at(most, cell, share)
         many = np.bincount(cell, minlength=len(known))
-        has = (share == most[cell]) | (many[cell] <= _FEW)
+        largest = share == most[cell]
+        has = largest | (many[cell] <= _FEW)
         keep = has[entry] & several[rows]
-        return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep], many[group[keep]] == 1)
+        alone = many[group[keep]] == 1
+        return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep], alone, largest[entry[keep]])
 
     def _values(self, name: str) -> FloatArray:
         """Return what each row of the records adds to the published totals of a response."""

@@ -12,6 +12,7 @@ from cellguard.verifier.atoms import Between
 from cellguard.verifier.cells import Cells, combine, occurring
 from cellguard.verifier.clusters import Pieces
 from cellguard.verifier.leaves import Parts, per_part
+from cellguard.verifier.numbers import Int64
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import Every, InRows, Mark, Rule
 from cellguard.verifier.spec import FITTED, Spec, TableSpec
@@ -55,17 +56,22 @@ def check_parted(spec: Spec, pieces: Pieces, between: Between) -> None:
         fitted = [number for number, table in enumerate(spec.tables) if table.where == FITTED and table.group == group]
         names = ", ".join(spec.tables[number].internal for number in fitted)
         if fitted and any(len(piece.tables) > 1 for piece in pieces.clusters[g]):
-            raise Refused(f"{names}: tables of {group[0]} still cross, and no table has what lies behind them")
+            raise Refused(f"{names}: tables of {group[0]} still cross, and no table has the cells of their cover table")
         left = set(np.unique(between.cluster[between.group == g]).tolist())
         whole = [p for c, p in enumerate(pieces.clusters[g]) if c not in left and set(p.tables) & set(fitted)]
-        for piece in (pieces.clusters[g][c] for c in sorted(left) if fitted):
-            if not any(_divides(one.parts, piece.parts) for one in whole):
-                raise Refused(f"{names}: lacks parts of what lies behind table {spec.tables[piece.tables[0]].name}")
+        for c, piece in ((c, pieces.clusters[g][c]) for c in sorted(left) if fitted):
+            some = between.part[(between.group == g) & (between.cluster == c)]
+            if not any(_divides(one.parts, piece.parts, some) for one in whole):
+                raise Refused(f"{names}: lacks cells of the cover table of table {spec.tables[piece.tables[0]].name}")
 
 
-def _divides(fine: Parts, coarse: Parts) -> bool:
-    """Whether partitions divide all that others do."""
-    return all(axis in fine and per_part(fine[axis], label) is not None for axis, label in coarse.items())
+def _divides(fine: Parts, coarse: Parts, cells: Int64) -> bool:
+    """Whether partitions divide all that others do where some cells are, one row each with their part of each axis.
+
+    Where they have none, codes that one table shows as empty may be apart there, and together in what no table shows.
+    """
+    there = {axis: np.where(np.isin(label, cells[:, axis]), label, -1) for axis, label in coarse.items()}
+    return all(axis in fine and per_part(fine[axis], label) is not None for axis, label in there.items())
 
 
 def _check_sums(cells: Cells, number: int) -> None:

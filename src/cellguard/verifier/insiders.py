@@ -65,7 +65,7 @@ def read_contributors(folder: Folder, cells: Cells) -> Contributors:
     if ((row < 0) | (row >= np.diff(cells.offsets)[table])).any():
         raise Refused(f"{NAME} names a row that does not exist")
     if ((insider < NOBODY) | (np.abs(amount) > 2**60)).any():
-        raise Refused(f"{NAME} has an insider below -1, or an amount that is too large")
+        raise Refused(f"{NAME} has an insider below -1, or a contribution that is too large")
     cell = cells.cell[cells.offsets[table] + row]
     order = np.lexsort((insider, cell))
     twice = (np.diff(cell[order]) == 0) & (np.diff(insider[order]) == 0)

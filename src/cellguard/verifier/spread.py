@@ -29,7 +29,10 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class EitherSign:
-    """First the count, then signs: the usual rule where one prevails, or nobody stands out, else the spread."""
+    """First the count, then signs: the usual rule where one prevails, or nobody stands out, else the spread.
+
+    Where the spread calls a cell safe, but some variance ratio is above 1, the usual rule decides, too.
+    """
 
     usual: Judge
     ratio: float
@@ -52,8 +55,9 @@ class EitherSign:
         far = [np.where(facts.count > j, np.abs(e - median), 0) for j, e in enumerate(facts.extremes[: self.extremes])]
         alike = np.max(far, axis=0) <= self.near * np.maximum(np.abs(median), size)
         usual = self.usual.judge(facts)
-        spread = flat(~few & ~prevails & ~alike & self._extreme(facts), self.percent, facts, np.isnan(facts.count))
-        by_usual = ~few & (prevails | alike)
+        extreme = self._extreme(facts)
+        spread = flat(~few & ~prevails & ~alike & extreme, self.percent, facts, np.isnan(facts.count))
+        by_usual = ~few & (prevails | alike | (self._rising(facts) & ~extreme))
         unsafe = (few & (facts.count > 0)) | (by_usual & usual.unsafe) | spread.unsafe
         return Verdict(
             unsafe,
@@ -61,6 +65,15 @@ class EitherSign:
             np.where(by_usual, usual.noise, spread.noise),
             spread.missing | usual.missing,
         )
+
+    def _rising(self, facts: Facts) -> Bools:
+        """Return where leaving out extremes makes the variance larger: squares_h (n - 1) > squares_0 (n - h - 1)."""
+        rising = np.zeros(facts.count.size, dtype=bool)
+        for h in range(1, self.extremes + 1):
+            left = facts.count - h
+            whole = (1 + TIE) * facts.squares[0] * (left - 1)
+            rising |= (left >= 2) & (facts.squares[0] > 0) & (facts.squares[h] * (facts.count - 1) > whole)
+        return rising
 
     def _extreme(self, facts: Facts) -> Bools:
         """Return where a ratio is within the limit, or where none can be told."""

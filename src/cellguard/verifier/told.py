@@ -4,7 +4,8 @@ missing.
 Where the unknown cells of a relation are all on one side of it, and some of that side are known, their sum is known;
 and so is the sum with one of them replaced by the unknown parts of a relation of its own. Each such sum must be judged:
 as a cell of the set, or by stored facts that no rule calls unsafe. Where it is known who contributes, the same goes for
-the sum of the unsafe cells of a relation that have the same largest contributor.
+the sums of the unsafe cells of a relation that have the same largest contributor, alone and with its other unknown
+cells of that kind.
 """
 
 from __future__ import annotations
@@ -257,25 +258,43 @@ def _replaced(union: Sum, cell: int, inner: Sum) -> Sum:
 
 
 def _holding_sums(known: Known, who: Contributors) -> Iterator[Sum]:
-    """Go through sums of unsafe parts of one relation with the same largest contributor that a rule calls unsafe."""
+    """Go through sums of unknown parts of one relation with the same largest contributor that a rule calls unsafe.
+
+    These are the unsafe parts, and all parts if one of them is unsafe. Where several contribute as much as each other
+    to a part, it is no matter of this check with whose cells it goes.
+    """
     cells, relations = known.cells, known.relations
     table = np.searchsorted(cells.offsets, cells.first_row(), side="right") - 1
     rules = [[part for rule in t.rules for part in _plain(parse_rule(rule))] for t in cells.spec.tables]
     if not who.insider.size:
         return
-    some = known.unsafe & known.unknown & who.told & (np.diff(who.starts) > 0) & (who.rest == 0)
+    some = known.unknown & who.told & (np.diff(who.starts) > 0) & (who.rest == 0)
     largest = np.where(some, who.insider[np.minimum(who.starts[:-1], who.insider.size - 1)], -1)
+    tied = _tied(who, some)
     for row in range(relations.shape[0]):
         part = slice(relations.indptr[row], relations.indptr[row + 1])
         terms = relations.indices[part][relations.data[part] < 0]
         terms = np.sort(terms[largest[terms] >= 0])
-        for holder in np.unique(largest[terms]).tolist() if terms.size > 1 else ():
-            one = tuple(terms[largest[terms] == holder].tolist())
-            if len(one) > 1 and _is_plain(known.facts[int(table[one[0]])]):
-                grain = 10.0 ** -cells.spec.grains[cells.spec.tables[int(table[one[0]])].group]
-                facts = _facts(who, one, grain)
-                if any(rule.judge(facts).unsafe[0] for rule in rules[int(table[one[0]])]):
-                    yield one
+        doubtful = set().union(*(tied.get(cell, ()) for cell in terms.tolist()))
+        for holder in set(largest[terms[known.unsafe[terms]]].tolist()) - doubtful if terms.size > 1 else ():
+            every = terms[largest[terms] == holder]
+            for one in {tuple(every[known.unsafe[every]].tolist()), tuple(every.tolist())}:
+                if len(one) > 1 and _is_plain(known.facts[int(table[one[0]])]):
+                    grain = 10.0 ** -cells.spec.grains[cells.spec.tables[int(table[one[0]])].group]
+                    facts = _facts(who, one, grain)
+                    if any(rule.judge(facts).unsafe[0] for rule in rules[int(table[one[0]])]):
+                        yield one
+
+
+def _tied(who: Contributors, some: Bools) -> dict[int, set[int]]:
+    """Return for each cell with several largest contributors, up to a grain, who they are."""
+    found = dict[int, set[int]]()
+    for cell in np.flatnonzero(some & (np.diff(who.starts) > 1)).tolist():
+        own = slice(who.starts[cell], who.starts[cell + 1])
+        most = who.amount[own] >= who.amount[who.starts[cell]] - 1
+        if most.sum() > 1:
+            found[cell] = set(who.insider[own][most].tolist())
+    return found
 
 
 def _is_plain(facts: Facts) -> bool:

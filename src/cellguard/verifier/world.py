@@ -22,7 +22,7 @@ from cellguard.verifier.stages import Refused
 from cellguard.verifier.sums import allowances
 from cellguard.verifier.witnesses import Witnesses, check_relations
 
-NOT_CHECKED = "tables that cross were not checked: nothing is claimed about the crossing tables behind them"
+NOT_CHECKED = "tables that cross were not checked: nothing is claimed about their cover tables"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def check_base(world: World) -> None:
     """
     apart = np.abs(_times(world.relations, world.value)) >= world.slack
     if apart.any():
-        raise Refused(f"the values behind {_first(world, world.relations, apart)} do not add up in the world")
+        raise Refused(f"the values of the cover table do not add up to {_first(world, world.relations, apart)}")
     held = world.empty & (world.value != 0)
     if held.any():
         raise Refused(f"{world.name(int(np.argmax(held)))} is not 0, but a table says that nobody is there")
@@ -161,7 +161,9 @@ def check_base(world: World) -> None:
         raise Refused(f"{world.name(world.cells.count + int(np.argmax(below)))} is negative")
     deserted = _times(world.occupied, world.value) < 1
     if deserted.any():
-        raise Refused(f"the world has nobody behind {_first(world, world.occupied, deserted)}, where a row is listed")
+        raise Refused(
+            f"the cover table has no respondent in {_first(world, world.occupied, deserted)}, where a row is listed"
+        )
 
 
 def check_worlds(proof: Witnesses, world: World) -> None:
@@ -200,7 +202,7 @@ def _check_occupied(proof: Witnesses, world: World) -> None:
         rows = np.zeros(world.occupied.shape[0], dtype=bool)
         rows[sums.coords[1][entry]] = True
         name = _first(world, world.occupied, rows)
-        raise Refused(f"witness {int(sums.coords[0][entry])} leaves nobody behind {name}, where a row is listed")
+        raise Refused(f"witness {int(sums.coords[0][entry])} leaves no respondent in {name}, where a row is listed")
 
 
 def with_listed(limits: Capacities, cells: Cells, rows: Rows, made: Collection[int] = ()) -> Capacities:

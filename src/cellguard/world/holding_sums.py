@@ -24,11 +24,11 @@ def holding_sums(relations: sp.csr_array, stakes: Stakes, total: FloatArray) -> 
     """Return the sums of the unsafe cells in which one holding has a stake.
 
     Sums are taken of cells that share no record of the holding, the smallest of the ``total`` of all cells first; of
-    its cells below one whole, be they parts of it or of its parts; and of the same where it is alone. Where a sum has
-    few cells, the sums of some of them are taken too.
+    its cells below one whole, be they parts of it or of its parts; and of the same where it is the largest, and where
+    it is alone. Where a sum has few cells, the sums of some of them are taken too.
 
-    >>> rows = sp.csr_array(np.array([[1.0, -1, -1, -1]]))
-    >>> own = Stakes(np.array([1, 2, 3]), np.array([7, 7, 8]), np.array([0, 1, 2]), np.ones(3, bool))
+    >>> rows, yes = sp.csr_array(np.array([[1.0, -1, -1, -1]])), np.ones(3, bool)
+    >>> own = Stakes(np.array([1, 2, 3]), np.array([7, 7, 8]), np.array([0, 1, 2]), yes, yes)
     >>> holding_sums(rows, own, np.array([9.0, 2, 3, 4]))
     [(1, 2)]
     """
@@ -43,8 +43,9 @@ def holding_sums(relations: sp.csr_array, stakes: Stakes, total: FloatArray) -> 
         if len(held) < 2:
             continue
         families = [_apart(held, total), *wholes.families(held)]
-        alone = set(stakes.cell[own[stakes.alone[own]]].tolist())
-        families += wholes.families(alone) if 1 < len(alone) < len(held) else []
+        for closest in (stakes.largest, stakes.alone):
+            some = set(stakes.cell[own[closest[own]]].tolist())
+            families += wholes.families(some) if 1 < len(some) < len(held) else []
         for family in families:
             found.update(dict.fromkeys(_subsets(family)))
         found.update(dict.fromkeys(_disjoint(held) if len(held) <= _STAKES else ()))

@@ -107,7 +107,10 @@ def test_the_page_of_drawn_cells_has_all_pictures_and_figures_of_every_setting()
     assert "Confidential" not in page
     assert str(rule_study_data(settings[0].study)["pairs"]["D-P"]["both"]) in page
     anchors = [part.split('"')[0] for part in page.split('<section id="')[1:]]
-    assert len(anchors) == len(set(anchors)) == 9
+    assert len(anchors) == len(set(anchors)) == 10 and anchors[0] == "overview"
+    first = page.split('<section id="')[1]
+    assert all(one.drawn in first and f"{one.study.agreements['D', 'P'].kappa:.2f} (" in first for one in settings)
+    assert "the seed 1" in first and "Viera and Garrett (2005)" in first
     (again,) = agreement_sections(settings[0].study, settings[0].drawn)
     assert all(figure["picture"] in page for figure in again.data["figures"])  # the same pictures, to the letter
 
@@ -184,3 +187,19 @@ def test_a_rule_whose_prior_knowledge_is_50_can_be_compared_and_named():
 def test_two_variants_of_one_rule_have_two_names():
     families, _ = parse_families(["statisticon both_pairs=1", "statisticon"])
     assert list(families) == ["statisticon both_pairs=1", "statisticon"]
+
+
+def test_a_rule_that_calls_no_cell_unsafe_is_taken_at_its_strictest():
+    """Of ten normal contributions p % calls no cell unsafe: it is p = 100 that comes nearest, not p = 1."""
+    study = study_rules(distribution="normal(100, 50)", n=10)
+    assert study.counts("P").max() == 0 and (study.chosen["P"].strictness, study.chosen["P"].missed) == (100, "beyond")
+
+
+def test_why_a_number_is_not_reached_is_told_apart():
+    alike = contributions(*[[6, 3, 1]] * 10)
+    study = study_cells(alike, TWO, target=0.5, fixed={"P": 50})
+    assert (study.chosen["D"].missed, study.chosen["P"].missed) == ("coarse", "given")
+    assert study_cells(alike, TWO, target=0.5, fixed={"P": 10}).chosen["P"].words.startswith("the strictness is given")
+    few = study_cells(contributions(*[[5] * 9] * 10), {"P": TWO["P"], "D": TWO["D"]}, target=0.5)
+    assert (few.chosen["P"].strictness, few.chosen["P"].missed) == (100, "beyond")
+    assert study_rules(TWO, cells=1000).chosen["P"].missed is None

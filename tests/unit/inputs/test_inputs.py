@@ -8,7 +8,7 @@ import yaml
 
 from cellguard.errors import InputError
 from cellguard.job.jobfile import Job
-from cellguard.pipeline import audit_job
+from cellguard.pipeline import assess_job, audit_job
 from unit.io import made_folders
 
 
@@ -53,3 +53,19 @@ def test_a_file_that_changes_later_keeps_the_digest_of_what_was_read(tmp_path):
     digest = hashlib.sha256((tmp_path / "t.csv").read_bytes()).hexdigest()
     (tmp_path / "t.csv").write_text("something else")
     assert done.summary["inputs"] == {"t.csv": digest}
+
+
+def test_columns_of_waivers_and_requests_that_no_rule_looks_at_are_warned_about(tmp_path):
+    rows = ["firm,r,x,w,q", *(f"f{i},{'AB'[i % 2]},{10 + i},no,no" for i in range(12))]
+    (tmp_path / "d.csv").write_text("\n".join(rows))
+
+    def warned(*rules, **named):
+        tables = [{"name": "t", "by": ["r"], "value": "x", "rules": list(rules)}]
+        data = {"version": 1, "microdata": {"source": "d.csv", "respondent": "firm", **named}, "tables": tables}
+        return [text for text in assess_job(Job.parse(data, folder=tmp_path)).warnings() if "no rule looks" in text]
+
+    both = {"waiver": "w", "request": "q"}
+    assert warned({"p_percent": 10}) == []
+    assert [text.split("`")[1] for text in warned({"p_percent": 10}, **both)] == ["waiver: w", "request: q"]
+    assert [text.split("`")[1] for text in warned({"request": 50}, **both)] == ["waiver: w"]
+    assert warned({"request": 50}, {"p_percent": {"p": 10, "waivers": True}}, **both) == []

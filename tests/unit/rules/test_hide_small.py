@@ -32,7 +32,7 @@ def cube(inner):
 
 
 def worlds(inner, leaves, shown):
-    """All inner tables of whole numbers from 0 up that give the published cells, one a row, by trying all of them."""
+    """All inner tables of whole numbers from 0 up that give the published cells, one per row, by trying all of them."""
     most = np.full(inner.size, int(inner.sum()))
     for cell in np.flatnonzero(shown):
         most[leaves[cell]] = np.minimum(most[leaves[cell]], inner.ravel()[leaves[cell]].sum())

@@ -95,6 +95,17 @@ def test_two_large_contributions_of_three_are_not_safe_for_being_alike():
     assert [mask.tolist() for words, mask in rule.remarks(cells) if "stands out" in words] == [[False, True]]
 
 
+@pytest.mark.parametrize("by", ["both", "variance", "quantile"])
+def test_where_the_variance_grows_the_usual_rule_decides(by):
+    """Without 100 the variance of (100, 90, -12) is larger than with it, and the two largest have 94 % of all sizes."""
+    rule = Signed(Dominance(2, 90), by=by)
+    cells = signed_contributions([100, 90, -12], [100, 80, -50], [7, -6, 5, -4, 6, -5, 3])
+    assert (variance_ratio(cells, 1) > 1).tolist() == [True, True, False]
+    assert rule.unsafe(cells).tolist() == [True, False, False]
+    assert rule.upper(cells)[0] == Dominance(2, 90).upper(cells)[0] > 0
+    assert [mask.tolist() for words, mask in rule.remarks(cells) if "above 1" in words] == [[False, True, False]]
+
+
 def test_safe_cells_that_somebody_should_look_at():
     alike = [100, 100, 100, 101, -0.1]
     rule = Signed(PPercent(10), sign_ratio=0.0)

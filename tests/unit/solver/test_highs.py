@@ -190,3 +190,13 @@ def test_dust_among_the_entries_is_dropped_and_no_refusal():
     one, two = np.ones(1), np.ones(2)
     found = solver.solve(Program(sp.csr_array([[1.0, 1e-18]]), one, one, 0 * two, two, np.array([1.0, 2.0])))
     assert found.objective == 1.0 and found.x.tolist() == [1.0, 0.0]
+
+
+def test_dust_is_no_refusal_in_later_programs_and_rows():
+    one, two = np.ones(1), np.ones(2)
+    dusty = Program(sp.csr_array([[1.0, 1e-18]]), one, one, 0 * two, two, np.array([1.0, 2.0]))
+    session = solver.open(dusty)
+    session.load(dusty)
+    assert session.solve().objective == 1.0
+    session.add_rows(sp.csr_array([[1e-18, 1.0]]), one, one)
+    assert session.solve().objective == 3.0

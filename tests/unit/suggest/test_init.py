@@ -41,6 +41,38 @@ def test_codes_with_leading_zeros_are_a_dimension(tmp_path):
     assert found["by"] == ["industry"] and found["value"] == "turnover"
 
 
+def test_codes_of_a_classification_may_look_like_decimals(tmp_path):
+    for first in ("01.1", "11.1"):
+        rows = [(f"f{i}", (first, "10.2", "10.3", "22.1")[i % 4], f"{i}.25", 3 * i + 1) for i in range(40)]
+        found = drafted(tmp_path, [("firm", "NACE", "share", "turnover"), *rows])
+        assert found["by"] == ["NACE"] and found["value"] == "turnover"
+        job = yaml.safe_load(draft_job(tmp_path / "data.csv", tmp_path).text)
+        assert job["dimensions"]["NACE"] == {"digits": [2, 2]}
+
+
+@pytest.mark.parametrize(
+    "codes", [("1.A", "2.B", "3.C"), ("1.A", "1.B", "1.C"), ("1.A", "1.AB", "2.C"), ("A", "B", "C")]
+)
+def test_codes_without_levels_stand_side_by_side(tmp_path, codes):
+    drafted(tmp_path, [("firm", "branch", "turnover"), *((f"f{i}", codes[i % 3], 3 * i + 1) for i in range(40))])
+    assert not yaml.safe_load(draft_job(tmp_path / "data.csv", tmp_path).text)["dimensions"]["branch"]
+
+
+@pytest.mark.parametrize("total", [("Total", "Total", "Total"), ("Sum", "", ""), ("", "", "Total")])
+def test_a_total_row_among_records_is_named_with_its_line(tmp_path, total):
+    rows = [(f"f{i}", ("metal", "food", "wood")[i % 3], "NSWE"[i % 4], 3 * i + 1.5) for i in range(30)]
+    last = (*total, sum(row[3] for row in rows))
+    with pytest.raises(InputError, match=r"data.csv line 32, column '(firm|region)': '(Total|Sum)' .* delete this row"):
+        drafted(tmp_path, [("firm", "industry", "region", "turnover"), *rows, last])
+
+
+def test_a_table_of_one_dimension_may_have_a_row_of_totals_and_a_flag(tmp_path):
+    rows = [("Total", "no", 10), ("N", "no", 4), ("S", "yes", 3), ("W", "no", 2), ("E", "no", 1)]
+    assert drafted(tmp_path, [("region", "secret", "turnover"), *rows])["by"] == ["region"]
+    blank = [("Total", "", 10), *rows[1:]]
+    assert drafted(tmp_path, [("region", "secret", "turnover"), *blank])["by"] == ["region"]
+
+
 def test_few_whole_numbers_of_one_length_are_a_dimension(tmp_path):
     rows = [(f"f{i}", 11 + 7 * (i % 8), 10 + i) for i in range(30)]
     found = drafted(tmp_path, [("firm", "region", "turnover"), *rows])
@@ -69,8 +101,10 @@ def test_of_a_table_what_looks_like_codes_is_the_value_if_nothing_else_is(tmp_pa
 @pytest.mark.parametrize("records", [True, False])
 def test_columns_that_name_no_file_get_dimensions_with_plain_names(tmp_path, records):
     rows = [("region/state", "../size", "turnover"), *((f"r{i % 3}", f"s{i % 2}", i) for i in range(12))]
-    totals = [] if records else [("Total", "Total", sum(range(12)))]
-    (tmp_path / "con.csv").write_text("\n".join(",".join(map(str, row)) for row in [*rows, *totals]) + "\n")
+    if not records:
+        rows = [*rows[:7], ("r0", "Total", 3), ("r1", "Total", 5), ("r2", "Total", 7)]
+        rows += [("Total", "s0", 6), ("Total", "s1", 9), ("Total", "Total", 15)]
+    (tmp_path / "con.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
     (tmp_path / "job.yaml").write_text(draft_job(tmp_path / "con.csv", tmp_path).text)
     job = Job.load(tmp_path / "job.yaml")
     assert job.tables[0].name == "con_" and job.tables[0].by == ["region_state", "size"]

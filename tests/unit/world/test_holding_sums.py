@@ -7,10 +7,11 @@ from cellguard.table.sums import Stakes
 from cellguard.world.holding_sums import holding_sums
 
 
-def stakes(*entries):
-    """Entries are (cell, holding, row, alone)."""
+def stakes(*entries, largest=True):
+    """Entries are (cell, holding, row, alone); who is alone in a cell is the largest there."""
     cell, holding, row, alone = zip(*entries, strict=True)
-    return Stakes(np.array(cell), np.array(holding), np.array(row), np.array(alone, bool))
+    alone = np.array(alone, bool)
+    return Stakes(np.array(cell), np.array(holding), np.array(row), alone, alone | largest)
 
 
 def test_cells_of_one_holding_below_a_whole_that_is_not_its_own():
@@ -35,3 +36,10 @@ def test_every_few_of_a_few_cells():
 def test_other_holdings_are_apart():
     matrix = sp.csr_array(np.array([[1.0, -1, -1]]))
     assert holding_sums(matrix, stakes((1, 4, 0, True), (2, 5, 1, True)), np.arange(3.0)) == []
+
+
+def test_cells_in_which_a_holding_is_the_largest_are_apart_from_those_in_which_it_is_the_second_of_two():
+    matrix = sp.csr_array(np.array([[1.0, -1, -1, -1, -1, -1, -1]]))
+    most = np.array([True] * 5 + [False])
+    found = holding_sums(matrix, stakes(*[(c, 4, c, False) for c in range(1, 7)], largest=most), np.arange(7.0))
+    assert found == [(1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5)]

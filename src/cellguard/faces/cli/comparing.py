@@ -148,7 +148,7 @@ def _show(name: str, study: Mapping[str, Any]) -> None:
     """Print a comparison in a few lines."""
     click.echo(f"{name}: {study['cells']:,} cells")
     for said in study["rules"].values():
-        short = "" if said["reached"] else " (the wanted number cannot be reached)"
+        short = f" ({said['missed']})" if said["missed"] else ""
         click.echo(f"  {said['rule']}: {said['unsafe']:,} unsafe{short}")
     for pair, seen in study["pairs"].items():
         kappa = "not defined" if seen["kappa"] is None else f"{seen['kappa']:.2f} ({seen['label']})"

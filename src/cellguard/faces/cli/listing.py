@@ -10,6 +10,12 @@ import click
 
 from cellguard.faces.cli.show import show_table
 
+LETTERS = (
+    "In formulas x1 >= x2 >= ... are the contributions to a cell, X is their sum and N their number. In a row of "
+    "counts, T respondents share all other codes, s of them have the category in question, and o = T - s "
+    "have another one."
+)
+
 
 @click.command()
 @click.argument("name", required=False)
@@ -17,7 +23,8 @@ from cellguard.faces.cli.show import show_table
 def rules(name: str | None, *, as_json: bool) -> None:
     """List the rules that call a cell unsafe, or say everything about one.
 
-    x1 >= x2 >= ... are the contributions to a cell, X their sum, N their number.
+    In formulas x1 >= x2 >= ... are the contributions to a cell, X is their sum and N their number. In a row of counts,
+    T respondents share all other codes, s of them have the category in question, and o = T - s have another one.
 
     \b
     Examples:
@@ -32,6 +39,7 @@ def rules(name: str | None, *, as_json: bool) -> None:
     elif name is None:
         for rule in chosen:
             click.echo(f"{rule.written}\n  {_wrapped(rule.summary)}\n  Formula: {_wrapped(rule.unsafe_if)}\n")
+        click.echo(f"{textwrap.fill(LETTERS, 100)}\n")
         click.echo("`cellguard rules NAME` says everything about one. Several in a list: unsafe if any says so.")
     else:
         (rule,) = chosen
@@ -50,6 +58,7 @@ def rules(name: str | None, *, as_json: bool) -> None:
             ["parameter", "kind", "default", "meaning"],
             [[n, kind, default or "(required)", meaning] for n, kind, default, meaning in rule.parameters],
         )
+        click.echo(f"\n{textwrap.fill(LETTERS, 100)}")
 
 
 def _wrapped(text: str) -> str:

@@ -15,6 +15,7 @@ from cellguard.faces.cli.checking import audit, diff, explain, show, verify
 from cellguard.faces.cli.comparing import compare, compare_rules, stability
 from cellguard.faces.cli.listing import rules
 from cellguard.faces.cli.protecting import assess, map_, perturb, protect
+from cellguard.faces.cli.serve import serve
 from cellguard.faces.cli.signals import INTERRUPTED, listen
 from cellguard.faces.cli.slips import hint
 from cellguard.faces.cli.starting import demo, init, schema
@@ -35,6 +36,7 @@ def cli() -> None:
       cellguard audit out/           attack a release as an outsider would
       cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver
+      cellguard serve FOLDER         answer questions to a perturbed source, over HTTP
       cellguard studio               do all of this on a page in the browser
 
     Exit status: 0 done; 1 not proven safe; 2 bad input or options; 3 internal error.
@@ -42,7 +44,7 @@ def cli() -> None:
 
 
 _PROTECTING = (assess, protect, perturb, map_, explain, show, diff, audit, verify)
-for _command in (*_PROTECTING, compare, compare_rules, stability, argus, init, rules, schema, demo, studio):
+for _command in (*_PROTECTING, compare, compare_rules, stability, argus, init, rules, schema, demo, studio, serve):
     cli.add_command(_command)
 
 

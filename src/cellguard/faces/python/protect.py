@@ -16,8 +16,9 @@ from cellguard.faces.python.watching import watched
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job.chosen import Chosen
 from cellguard.job.jobfile import Job
-from cellguard.job.registry import method_names
+from cellguard.job.registry import method_names, sections
 from cellguard.job.rulespec import dump_rule, refuse_shares
+from cellguard.job.specs import Spec
 from cellguard.pipeline import run
 from cellguard.reading.csvfile import read_list
 from cellguard.rules.rule import Rule
@@ -40,7 +41,7 @@ def protect(
     respondent: str | None = None,
     holding: str | None = None,
     attack: Mapping[str, object] | None = None,
-    method: str | Mapping[str, object] | Chosen = "suppress",
+    method: str | Mapping[str, object] | Chosen | Spec = "suppress",
     missing: str | Mapping[str, str] | None = None,
     cost: str | Mapping[str, Any] = "value",
     name: str = "table",
@@ -77,7 +78,7 @@ def protect(
         may be negative), or ``percent``; whether ``insiders`` attack; how many form a ``coalition``.
     method
         ``"suppress"``, ``"perturb"`` or another method of a job; as a mapping with its settings, as
-        ``{"perturb": {"mu": 0.1}}``; or an object such as ``cg.RandomRounding(5)``.
+        ``{"perturb": {"mu": 0.1}}``; or an object such as ``cg.RandomRounding(5)`` or ``cg.CellKey(deviation=5)``.
     missing
         What to do with missing values: ``"error"`` (default) or ``"drop"``; or, by kind, as
         ``{"value": "zero", "code": "category"}``.
@@ -191,16 +192,21 @@ class Call:
         return ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made, kind, shape)
 
 
-def _method(said: str | Mapping[str, object] | Chosen) -> tuple[str, dict[str, object]]:
+def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict[str, object]]:
     """Return the name of a method, and its settings as a job has them."""
+    settings: object = None
     if isinstance(said, Chosen):
-        name, settings = said.method, None
+        name = said.method
+    elif isinstance(said, Spec):
+        kind = type(said)
+        name = next((name for name, settings in sections().items() if settings is kind), kind.__name__)
+        settings = said.model_dump(exclude_unset=True)
     elif isinstance(said, Mapping):
         if len(said) != 1:
             raise InputError("`method` names one method with its settings, as method={'perturb': {'mu': 0.1}}")
         ((name, settings),) = said.items()
     else:
-        name, settings = said, None
+        name = said
     if name not in method_names():
         raise InputError(f"no method {name!r}{did_you_mean(str(name), method_names())}")
     return name, {} if settings is None else {name: settings}

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.types import ASGIApp
 
 from cellguard.errors import CellguardError, InternalError
-from cellguard.faces.studio import routes_compare, routes_job, routes_runs, routes_table
+from cellguard.faces.studio import routes_compare, routes_job, routes_map, routes_runs, routes_table
 from cellguard.faces.studio.guard import Guard
 from cellguard.faces.studio.sessions import Sessions
 from cellguard.faces.studio.studio import Studio
@@ -25,13 +25,14 @@ _KINDS = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
+_HEXAGONS = "hexagons.js"  # which pages of maps share
 
 
 def create_app(studio: Studio) -> FastAPI:
     """Return the application without its guard, as tests of the answers ask it."""
     app = FastAPI(title="cellguard studio", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     app.state.studio = studio
-    for routes in (routes_job, routes_table, routes_runs, routes_compare):
+    for routes in (routes_job, routes_table, routes_map, routes_runs, routes_compare):
         app.include_router(routes.router)
     app.add_exception_handler(CellguardError, _in_words)
     app.add_exception_handler(HTTPException, _plain)
@@ -58,6 +59,7 @@ def _asset(name: str) -> Response:
 def _file(name: str) -> Response:
     home = Path(str(files("cellguard.faces.studio").joinpath("assets")))
     known = {path.name: path for path in home.iterdir() if path.suffix in _KINDS}
+    known[_HEXAGONS] = Path(str(files("cellguard.report").joinpath("templates", "map.js")))
     if name not in known:
         raise HTTPException(404, "there is no such page")
     return FileResponse(known[name], media_type=_KINDS[known[name].suffix])

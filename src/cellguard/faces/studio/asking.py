@@ -50,3 +50,12 @@ def refuse_stale(studio: Studio, version: str) -> None:
     """Refuse a change that was made from another version of the job than there is now."""
     if version != studio.job.version:
         raise HTTPException(409, "the job was changed meanwhile, on another page or with an editor; look at it again")
+
+
+def save_text(studio: Studio, text: str, version: str, who: str, role: str) -> None:
+    """Take a new text of the job, and record that."""
+    refuse_stale(studio, version)
+    folder = studio.job
+    if text != folder.text:
+        folder.save(text)
+        folder.record.add("job", who=who, role=role, said={"version": folder.version})

@@ -43,6 +43,14 @@ class ChosenTable(Asked):
     value: Name
 
 
+class ChosenMap(Asked):
+    """A map to make: the columns of the coordinates, and the distance of neighbouring hexagons."""
+
+    x: Name
+    y: Name
+    size: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
+
+
 class NewJob(Asked):
     """A job to make of a data file. Without tables it is the suggested one."""
 
@@ -52,6 +60,7 @@ class NewJob(Asked):
     roles: dict[Literal["respondent", "holding", "weight", "request"], Name] = {}
     levels: dict[Name, Annotated[list[Name], Field(max_length=8)]] = {}
     files: dict[Name, Name] = {}
+    map: ChosenMap | None = None
 
 
 class JobText(Asked):
@@ -66,6 +75,20 @@ class Rules(Asked):
 
     rules: Annotated[dict[Name, Annotated[list[dict[str, Any]], Field(max_length=30)]], Field(max_length=100)]
     version: Version = ""
+
+
+class MapSettings(Asked):
+    """Settings of a map: to be tried, or to be written into the job."""
+
+    size: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
+    algorithm: Literal["group", "nearest", "everybody", "optimal"] | None = None
+    outliers: Literal["remove", "redistribute", "keep"] | None = None
+    min_frequency: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
+    version: Version = ""
+
+    def said(self) -> dict[str, object]:
+        """Return what is said of them."""
+        return self.model_dump(exclude_none=True, exclude={"version"})
 
 
 class Options(Asked):
@@ -111,7 +134,7 @@ class Window(Asked):
     table: Name
     run: Number | None = None
     look: LookAsked | None = None
-    figure: Name = "value"
+    figure: Name | None = None
     top: Place = 0
     left: Place = 0
     bottom: Place = 60

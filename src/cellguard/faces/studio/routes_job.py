@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 
 from cellguard.errors import CellguardError, InputError
-from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, refuse_stale
+from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, save_text
 from cellguard.faces.studio.models import JobText, NewJob, Opening, Options, Rules, Who
 from cellguard.faces.studio.studio import JOBS, Studio
 from cellguard.faces.studio.work import log
@@ -21,10 +21,10 @@ from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.methods.suppress.costs import COSTS
 from cellguard.methods.suppress.engines.catalogue import ENGINES
-from cellguard.pipeline.job_folder import JobFolder
+from cellguard.pipeline.job_folder import LARGEST, JobFolder
 from cellguard.rules.described import described
 from cellguard.scratch import scratch_in
-from cellguard.suggest.described import Chosen, compose_job, describe_data
+from cellguard.suggest.described import Chosen, compose_job, compose_map, describe_data
 from cellguard.suggest.init import suggest_job
 
 router = APIRouter(prefix="/api")
@@ -71,16 +71,15 @@ async def upload(name: str, request: Request, studio: Here, session: Maker) -> A
         raise InputError(f"only data files and jobs are taken: {', '.join((*DATA, *_OTHERS))}")
     if path.exists():
         raise HTTPException(409, f"there is a file {name!r} already; give yours another name")
+    most = LARGEST if path.suffix.lower() in _OTHERS else studio.limits.upload
     size = 0
     with scratch_in(studio.home) as work:
         new = work.path / "new"
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             async for chunk in request.stream():
                 size += len(chunk)
-                if size > studio.limits.upload:
-                    raise HTTPException(
-                        413, f"the file is larger than {studio.limits.upload:,} bytes, the most allowed"
-                    )
+                if size > most:
+                    raise HTTPException(413, f"the file is larger than {most:,} bytes, the most allowed")
                 file.write(chunk)
         if not size:
             raise InputError("the file is empty")
@@ -109,7 +108,9 @@ def make_job(new: NewJob, studio: Here, session: Maker) -> Answer:
         raise HTTPException(404, f"there is no data file {new.data!r}")
     if path.exists():
         raise HTTPException(409, f"there is a job {new.job!r} already; choose another name")
-    if new.tables:
+    if new.map:
+        suggested = compose_map(data, new.map.x, new.map.y, new.map.size)
+    elif new.tables:
         tables = tuple((tuple(table.by), table.value) for table in new.tables)
         levels = {column: tuple(chain) for column, chain in new.levels.items()}
         suggested = compose_job(data, Chosen(tables, {str(k): v for k, v in new.roles.items()}, levels, new.files))
@@ -180,11 +181,7 @@ def save_options(asked: Options, studio: Here, session: Maker) -> Answer:
 
 
 def _changed(studio: Studio, text: str, version: str, who: str, role: str) -> Answer:
-    refuse_stale(studio, version)
-    folder = studio.job
-    if text != folder.text:
-        folder.save(text)
-        folder.record.add("job", who=who, role=role, said={"version": folder.version})
+    save_text(studio, text, version, who, role)
     return _told(studio)
 
 

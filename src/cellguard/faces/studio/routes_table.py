@@ -59,12 +59,13 @@ def window(asked: Window, studio: Here, session: Anyone) -> Answer:
         raise InputError("this window is too large; ask for a smaller one")
     sheet = studio.sheet(asked.table, asked.run)
     look = sheet.usual_look() if asked.look is None else asked.look.look()
-    if asked.figure not in sheet.figures:
-        raise InputError(f"there is no figure {asked.figure!r}; there are {', '.join(sheet.figures)}")
+    figure = next(iter(sheet.figures)) if asked.figure is None else asked.figure
+    if figure not in sheet.figures:
+        raise InputError(f"there is no figure {figure!r}; there are {', '.join(sheet.figures)}")
     drawn = sheet.draw(look)
     seen = drawn.window(asked.top, asked.left, asked.bottom, asked.right)
     flat = seen.ravel().tolist()
-    texts = ["" if cell < 0 else sheet.text(asked.figure, cell) for cell in flat]
+    texts = ["" if cell < 0 else sheet.text(figure, cell) for cell in flat]
     status = [-1 if cell < 0 else int(sheet.status[cell]) for cell in flat]
     return {
         "rows": len(drawn.rows),

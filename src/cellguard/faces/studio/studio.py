@@ -18,6 +18,8 @@ from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.tables import input_files
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import declared
+from cellguard.methods.maps.spec import RedistributeSpec, table_of
+from cellguard.methods.maps.trial import MapTrial
 from cellguard.pipeline import assess_job
 from cellguard.pipeline.folders import Explainer
 from cellguard.pipeline.job_folder import JobFolder, addresses_in
@@ -90,11 +92,13 @@ class Studio:
         path = self.inside(name)
         if path.suffix.lower() not in JOBS or not path.is_file():
             raise InputError(f"there is no job {name!r} in the folder")
+        folder = JobFolder.of(path, self.root, self._addresses)
+        _ = folder.text  # which says what is wrong with a file that is none
         with self._lock:
             if self.work is not None and not self.work.over:
                 raise InputError("work on the open job goes on; stop it, or wait")
-            if self.folder is None or self.folder.path != path.resolve():
-                self.folder, self._assessing = JobFolder.of(path, self.root, self._addresses), None
+            if self.folder is None or self.folder.path != folder.path:
+                self.folder, self._assessing = folder, None
                 self.work = self.compared = self.audited = None
                 self._kept.clear()
         return self.job
@@ -117,8 +121,11 @@ class Studio:
         return " ".join([version, *(f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items()))])
 
     def tag(self) -> str:
-        """Return the stamp as pages hear of it."""
-        return _short(self.stamp())
+        """Return the stamp as pages hear of it; of a job that can no longer be read, as one."""
+        try:
+            return _short(self.stamp())
+        except InputError as error:
+            return _short(str(error))
 
     def assessing(self) -> tuple[Assessment | None, Work]:
         """Return what the rules find in the job as it is now, if that is known, and the work that finds it out.
@@ -164,6 +171,13 @@ class Studio:
         bare = {**job.model_dump(), "tables": [{**t.model_dump(), "rules": []} for t in job.tables]}
         files = [f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items())]
         return self._keep(("trial", str(bare), *files), partial(RuleTrial.of, job))
+
+    def map_trial(self, job: Job) -> MapTrial:
+        """Return the points of a job's map, ready for any settings; those of a job that reads the same are the same."""
+        spec, table = RedistributeSpec.of(job), table_of(job)
+        said = [job.microdata, table.cells, table.value, table.decimals, spec.x, spec.y, spec.q, spec.r, spec.crs]
+        files = [f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items())]
+        return self._keep(("map", str(said), *files), partial(MapTrial.of, job))
 
     def _keep(self, key: object, make: Callable[[], T], holding: object = None) -> T:
         """Return what is kept under a key, or make it; the last few things are kept."""

@@ -6,8 +6,8 @@ Let a be a true value in units, x what is published, and d = x - a. With levels 
 
 and any other d = r - f. Least is the sum of w |d| with M (a + d) = 0 and the bounds of x. With y between 0 and 1
 this is a linear program whose optimum is a bound for all choices of sides. The heuristic fixes the most decided sides
-of its solution, solves again, and so on; sides that cannot be met, or that cost more, are turned. Small sets then go to an integer
-program, whose large numbers M are what no better solution than the heuristic's can exceed.
+of its solution, solves again, and so on; sides that cannot be met, or that cost more, are turned. Small sets then go to
+an integer program, whose large numbers M are what no better solution than the heuristic's can exceed.
 
 References
 ----------

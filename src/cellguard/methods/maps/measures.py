@@ -2,7 +2,8 @@
 
 With c the new count of a cell and p = c - u: R1(u) = 1 / Var(p), R2(u) the share of cells with p = 0 and U1(u) the mean
 of |p|/u, over the cells of that u; U2 the mean (and the sum) of |p| over all cells; U3(u) half the sum of the distances
-of all units moved into or out of cells of that u, so that all U3 add up to mu.
+of all units moved into or out of cells of that u, so that all U3 add up to mu. Of a single cell Var(p) is taken around
+no change, as p squared: else R1 would be infinite whatever the change.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Measures:
     >>> one = measure(np.array([1, 5, 5]), np.array([3, 4, 4]), Transfers.of([1, 2], [0, 0], [1, 1], [1, 2]))
     >>> one.u.tolist(), one.r2.tolist(), one.u1.tolist(), one.u3.tolist(), one.u2_sum
     ([1, 5], [0.0, 0.0], [200.0, 20.0], [1.5, 1.5], 4)
+    >>> one.r1.tolist()  # of a single cell of 1, which rose by 2; and of two cells of 5, which changed alike
+    [0.25, inf]
     """
 
     u: LongArray
@@ -46,7 +49,7 @@ def measure(before: LongArray, after: LongArray, transfers: Transfers) -> Measur
     at = at.ravel()
     many = np.bincount(at, minlength=len(u))
     change = (after - before)[cells].astype(float)
-    mean = np.bincount(at, change, len(u)) / many
+    mean = np.where(many > 1, np.bincount(at, change, len(u)) / many, 0.0)
     variance = np.bincount(at, (change - mean[at]) ** 2, len(u)) / many
     row = np.full(len(before), -1, np.int64)
     row[cells] = at

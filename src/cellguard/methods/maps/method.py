@@ -42,6 +42,7 @@ _TEXT = ("delimiter", "decimal", "encoding")
 _COUNTS = "count"
 _FARTHEST = 45.0  # percent; totals may be shown as little as a tenth of the largest value then
 _MOST_COMPARED = 400_000  # places, empty ones included; ways across wider maps take long to optimise
+_FLAT = 1 / 3  # of the shown hexagons
 _MOST_DRAWN = 5_000  # hexagons in an SVG file
 
 
@@ -56,11 +57,15 @@ class Redistribute(Method[Located, MapResult]):
     tabular: ClassVar[bool] = False
     surveyed: ClassVar[bool] = False
     look: ClassVar[Look] = Look("shown", public="Records were moved between hexagons; those not listed are not shown.")
-    repeatable: ClassVar[bool] = False
     robustness: ClassVar[str] = (
         "The number of records on the map stays; who knows that records were moved learns where few were."
     )
     flexibility: ClassVar[str] = "Maps of other hexagons of the same records must not be published beside it."
+
+    @property
+    def repeats(self) -> bool:
+        """Whether another run gives the same map: counts draw nothing, and values the same from a seed."""
+        return table_of(self.job).value == _COUNTS or RedistributeSpec.of(self.job).seed is not None
 
     @classmethod
     def fault(cls, job: Job) -> str | None:
@@ -89,6 +94,12 @@ class Redistribute(Method[Located, MapResult]):
 
     def protect(self, assessed: Located, run: Run, seconds: dict[str, float]) -> MapResult:
         """Choose hexagons that are large enough, and redistribute."""
+        return self.redistributed(assessed, run, seconds)
+
+    def redistributed(
+        self, assessed: Located, run: Run, seconds: dict[str, float], *, compared: bool = True
+    ) -> MapResult:
+        """Return the map redistributed, and ``compared`` with what the other algorithms would do."""
         plan, table = self._plan(), table_of(self.job)
         with timed("choosing hexagons", run, seconds):
             hexagons = self._large_enough(assessed, plan)
@@ -99,7 +110,8 @@ class Redistribute(Method[Located, MapResult]):
             with timed("redistributing", run, seconds):
                 counts = redistribute(hexagons.space, hexagons.count, plan)
             with timed("comparing algorithms", run, seconds):
-                names = ALGORITHMS if hexagons.space.nodes <= _MOST_COMPARED else [plan.algorithm]
+                few = compared and hexagons.space.nodes <= _MOST_COMPARED
+                names = ALGORITHMS if few else [plan.algorithm]
                 others = {name: _with(hexagons, plan, name, counts) for name in names}
         else:
             with timed("redistributing", run, seconds):
@@ -107,7 +119,16 @@ class Redistribute(Method[Located, MapResult]):
         decimals = assessed.decimals if table.decimals is None else table.decimals
         notes = (*assessed.notes, *_notes(assessed.hexagons, hexagons, counts, plan))
         return MapResult(
-            self.job, hexagons, assessed.hexagons.grid, counts, values, others, decimals, notes, assessed.inputs
+            self.job,
+            hexagons,
+            assessed.hexagons.grid,
+            counts,
+            values,
+            others,
+            decimals,
+            notes,
+            assessed.inputs,
+            assessed.crs,
         )
 
     def _plan(self) -> Plan | None:
@@ -190,6 +211,11 @@ class Redistribute(Method[Located, MapResult]):
             figure = map_figure(shown.q, shown.r, shown.table().figures, title=shown.name)
             _draw(outside / shown.name, figure, len(shown))
 
+    def about(self, outcome: Outcome[MapResult], table: str) -> Mapping[str, Any]:
+        """Return the method and, if it is known, the coordinate system of the grid."""
+        crs = outcome.protected.crs
+        return {"method": self.name, **({} if crs is None else {"crs": crs})}
+
     def pages(self, outcome: Outcome[MapResult]) -> Mapping[str, str]:
         """Return the officer's page with the map before and after and, if there is a release, the public one."""
         from cellguard.methods.maps.report import page
@@ -263,9 +289,24 @@ def _notes(asked: Hexagons, used: Hexagons, counts: Redistribution | None, plan:
         notes.append(
             "with min_frequency 2, an attacker who learns that a hexagon was raised knows that it had 1 record"
         )
+    if counts is not None:
+        notes += _flattened(counts)
     if counts is not None and counts.lost:
         notes.append(
             f"outliers were removed, and {counted(counts.lost, 'record')} with them: an attacker who knows the true "
             "total can conclude how many, and where if only one place is possible"
         )
     return notes
+
+
+def _flattened(done: Redistribution) -> list[str]:
+    """Return a warning where so many hexagons were raised to the threshold that the map tells little of them."""
+    shown, threshold = done.after > 0, done.plan.threshold
+    raised = int((shown & (done.before < threshold)).sum())
+    if raised < _FLAT * shown.sum():
+        return []
+    most = int(shown.sum())
+    return [
+        f"{raised:,} of {most:,} shown hexagons ({raised / most:.0%}) were raised to exactly {threshold}: the map is "
+        "flat where there are few records; choose larger hexagons"
+    ]

@@ -53,6 +53,7 @@ class MapResult(Result):
     decimals: int
     notes: tuple[str, ...]
     digests: Mapping[str, str]
+    crs: str | None = None
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -125,6 +126,7 @@ class MapResult(Result):
             table.response or table.value,
             table.population,
             self.decimals,
+            self.crs,
         )
 
     @cached_property
@@ -166,6 +168,7 @@ class MapResult(Result):
         facts = {
             "released": self.release is not None,
             "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
+            "crs": self.crs,
             "coarsened": self.hexagons.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
         }

@@ -15,6 +15,8 @@ from cellguard.table.pattern import ReleasedTable
 class ShownMap:
     """The hexagons that are shown, in coordinate order, with their values in units of the last decimal.
 
+    ``crs`` is the coordinate system of the grid, None if nobody said it.
+
     >>> one = ShownMap("shops", "hexagon", Grid.of_size(1.0), np.array([0]), np.array([-2]), [7], "count", "all", 0)
     >>> one.table().codes[0].tolist(), one.table().value
     (['h0:-2'], ['7'])
@@ -29,6 +31,7 @@ class ShownMap:
     response: str
     population: str
     decimals: int
+    crs: str | None = None
 
     def __len__(self) -> int:
         return len(self.units)

@@ -20,6 +20,7 @@ class RedistributeSpec(Spec):
 
     x: str = Field("x", min_length=1, description="the column of the first coordinate")
     y: str = Field("y", min_length=1, description="the column of the second coordinate")
+    crs: str | None = Field(None, min_length=1, description="the coordinate system of x and y, as EPSG:28992")
     q: str = Field("q", min_length=1, description="ready-made hexagons: the column of the first axial coordinate")
     r: str = Field("r", min_length=1, description="ready-made hexagons: the column of the second axial coordinate")
     size: float | None = Field(None, gt=0, allow_inf_nan=False, description="distance of neighbouring centres")

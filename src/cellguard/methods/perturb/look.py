@@ -22,7 +22,7 @@ def status_of(row: Mapping[str, str]) -> str:
 
 LOOK = Look(
     "perturbed",
-    public="Perturbed: every figure carries some noise, and none is suppressed.",
+    public="Perturbed: figures carry random noise, more or less of it, and none is suppressed.",
     internal=(
         "True value → perturbed value; ○ sensitive, safe with its noise, ✕ unsafe, ! unsafe but accepted, – not in the "
         "release. Confidential."

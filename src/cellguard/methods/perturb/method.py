@@ -13,9 +13,11 @@ import numpy as np
 from cellguard.errors import InputError, JobError, file_name, listing
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import AttackSpec, Spec
+from cellguard.methods.perturb.answers.later import register_tables
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.cells.sensitivity import needs_of, supersensitive
 from cellguard.methods.perturb.checks.finding import Cell
+from cellguard.methods.perturb.checks.trends import Trends
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import Attributes
 from cellguard.methods.perturb.draw.mu import MuOptions
@@ -119,10 +121,14 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 others=[table for folder in self._published for table in folder.methods],
                 unseen=unseen,
                 published=_further(assessed, drawn),
+                trend=_trends(spec),
                 checked=self.checked,
                 run=here,
             )
+        if self.multipliers is not None and check.verdict != "unsafe":
+            register_tables(Path(str(self.multipliers)), assessed.tables, released=check.released)
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
+        notes += _telling_digits(self.job, drawn, assessed)
         if unseen and self.checked:
             notes.append(
                 f"combinations with earlier tables were not checked: add {listing(unseen)} to the job to check them too"
@@ -220,33 +226,74 @@ def _draw(job: Job, spec: PerturbSpec, data: Calibration, run: Run) -> tuple[Mul
 
 
 def _settings(job: Job, spec: PerturbSpec, data: Calibration) -> Settings:
-    whole = _whole(job, data)
     finest = [_COUNT_DECIMALS if t.value == "count" else _DECIMALS for t in job.tables if t.decimals is None]
-    said = spec.attributes
+    decimals = max([*finest, *(t.decimals for t in job.tables if t.decimals is not None)])
     return Settings(
         spec.method,
         Zes(spec.mu, spec.sigma, spec.shape, spec.directions),
         MuOptions(spec.sigma, spec.probability, spec.cap, spec.way, whole=spec.promise == "release"),
-        Attributes() if said is None else Attributes(said.variant, said.sd, said.limit),
-        max([*finest, *(t.decimals for t in job.tables if t.decimals is not None)]),
+        _attributes(spec),
+        decimals,
         _marg(job, spec),
         Opt(cap=spec.cap, **spec.opt.model_dump()),
         spec.assign,
-        whole,
+        _coarser(job, data, decimals),
     )
 
 
-def _whole(job: Job, data: Calibration) -> tuple[str, ...]:
-    """Return the leaf responses of whole values of which the job does not say how many decimals are published."""
+def _attributes(spec: PerturbSpec) -> Attributes:
+    """Return how responses differ: as the job says, or each year by steps if growth must not be known."""
+    if spec.trends is not None and spec.trends.values:
+        return Attributes("steps", p=spec.trends.p / 100, years=tuple(map(tuple, spec.trends.values)))
+    said = spec.attributes
+    return Attributes() if said is None else Attributes(said.variant, said.sd, said.limit)
+
+
+def _trends(spec: PerturbSpec) -> Trends | None:
+    """Return what the job says of growth."""
+    said = spec.trends
+    return None if said is None else Trends(said.p / 100, tuple(map(tuple, said.values)), said.dimension)
+
+
+def _coarser(job: Job, data: Calibration, decimals: int) -> dict[str, int]:
+    """Return how many decimals leaf responses have, if fewer, unless the job says how many are published."""
     leaves, said = set[str](), set[str]()
     for spec, table in zip(job.tables, data.tables, strict=True):
         here = set(data.definitions.of(table.response))
         leaves |= here
         if spec.value == "count" or spec.decimals is not None:
             said |= here
-    records = data.records
-    sums = {leaf: (records.plain(leaf), records.weighted(leaf)) for leaf in leaves - said}
-    return tuple(sorted(leaf for leaf, values in sums.items() if all((v == np.rint(v)).all() for v in values)))
+    found = {leaf: _decimals_of(data, leaf, decimals) for leaf in sorted(leaves - said)}
+    return {leaf: number for leaf, number in found.items() if number < decimals}
+
+
+def _decimals_of(data: Calibration, leaf: str, most: int) -> int:
+    """Return how many decimals all contributions to a leaf response have, ``most`` where they have more."""
+    values = np.concatenate([data.records.plain(leaf), data.records.weighted(leaf)])
+    dust = 4 * np.spacing(np.abs(values))  # of a weight times a value
+    return next((d for d in range(most) if (np.abs(np.round(values, d) - values) <= dust).all()), most)
+
+
+def _telling_digits(job: Job, drawn: Multipliers, data: Calibration) -> list[str]:
+    """Return a warning about each table whose last digits tell which of its cells hold somebody who is perturbed."""
+    if drawn.plan.only is None:
+        return []
+    notes, whole_counts = [], PerturbSpec.of(job).round
+    for spec, table in zip(job.tables, data.tables, strict=True):
+        leaves, counts = data.definitions.of(table.response), spec.value == "count"
+        shown = drawn.decimals(table.response) if spec.decimals is None else spec.decimals
+        shown = 0 if counts and whole_counts else shown
+        cure = ""
+        if shown > max(_decimals_of(data, leaf, shown) for leaf in leaves):
+            cure = "say `round: true`" if counts else "leave `decimals` out"
+        elif not counts and all((data.records.plain(leaf) % 10 == 0).all() for leaf in leaves):
+            cure = "all values end in 0, so give them in tens, hundreds or thousands"
+        if cure:
+            notes.append(
+                f"table {table.name!r}: not all respondents are perturbed, and the last digits of a cell tell "
+                f"whether it holds one who is; {cure}"
+            )
+    return notes
 
 
 def _marg(job: Job, spec: PerturbSpec) -> Marg:

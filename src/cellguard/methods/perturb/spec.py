@@ -18,6 +18,23 @@ class AttributesSpec(Spec):
     limit: float = Field(0.2, gt=0, description="derived multipliers that are farther off are reported")
 
 
+class TrendsSpec(Spec):
+    """Growth that nobody may know: of values that are one quantity in several years, or over a dimension of years."""
+
+    p: float = Field(5.0, gt=0, lt=30, strict=False, description="percent to within which growth must not be known")
+    values: list[list[str]] = Field([], description="lists of values that are one quantity in several years")
+    dimension: str | None = Field(None, description="the dimension whose codes are years")
+
+    @model_validator(mode="after")
+    def _something(self) -> TrendsSpec:
+        if not self.values and self.dimension is None:
+            raise ValueError("`trends` says nothing; give values, as [[sales23, sales24]], or dimension: year")
+        named = [name for years in self.values for name in years]
+        if any(len(years) < 2 for years in self.values) or len(set(named)) < len(named):
+            raise ValueError("`trends`: each list of `values` has two years or more, and each value is in one list")
+        return self
+
+
 class StrataSpec(Spec):
     """Classes of respondents with a mu each: those of a column or, without one, by what their cells need."""
 
@@ -122,6 +139,7 @@ class PerturbSpec(Spec):
         None, description="fitted methods: how the factor of a group goes to its members"
     )
     attributes: AttributesSpec | None = None
+    trends: TrendsSpec | None = Field(None, description="growth of single respondents that must not be known")
     accept: list[str] = Field([], description="unsafe cells that may be released all the same, as `table: cell`")
     unproven: Literal["refuse", "accept"] = Field(
         "refuse", description="accept: release although not everything was looked at; every file then says so"
@@ -145,6 +163,8 @@ class PerturbSpec(Spec):
         if self.replications == 1:
             raise ValueError("`replications`: a study needs at least 2 of them; 0 means none")
         fitted = self.method not in {"zes", "zes_mu"}
+        if self.trends is not None and self.trends.values and (fitted or self.attributes is not None):
+            raise ValueError("`trends` with `values` gives each year its own factors; leave `attributes` out, use zes")
         if fitted and self.attributes is not None:
             raise ValueError(f"{self.method} gives each response multipliers of its own; leave `attributes` out")
         for name, said, methods in (

@@ -24,6 +24,7 @@ from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.finding import Cell, Finding
 from cellguard.methods.perturb.checks.ratios import ratios
 from cellguard.methods.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
+from cellguard.methods.perturb.checks.trends import Trends, trends
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.multipliers import Multipliers
@@ -174,6 +175,7 @@ def check_tables(
     published: Sequence[CalibrationTable] = (),
     unproven: bool = False,
     checked: bool = True,
+    trend: Trends | None = None,
     run: Run | None = None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
@@ -207,6 +209,7 @@ def check_tables(
         results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
         findings += [finding for result in results for finding in result.findings]
         findings += ratios(results, leaves)
+        findings += [] if trend is None else trends((*made, *old), trend)
         limits = [limit for result in results for limit in result.limits]
     limited = tuple(dict.fromkeys(limits))
     return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old)

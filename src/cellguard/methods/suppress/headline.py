@@ -203,8 +203,9 @@ def _open_attacks(sums: JudgedSums | None, *, earlier: bool) -> tuple[NotChecked
             "unions",
             "sums of three or more suppressed cells that only several relations together give",
             "An attacker who works out such a sum. Looked at were all sums that single relations give, with subtotals "
-            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells in which "
-            "one holding has the largest stake.",
+            "replaced by parts, what such sums have beyond others, all pairs, and the sums of unsafe cells, and of "
+            "those that protect them, in which one holding has the largest stake. Not looked at were sums of cells of "
+            "different holdings that are nearly known.",
         )
     else:
         unions = NotChecked(

@@ -14,15 +14,18 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.arrays import BoolArray
 from cellguard.inputs.assessment import Assessment
 from cellguard.protection import Requirements, require
 from cellguard.rules.assess import Findings, TableFindings, assess_table
 from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
+from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
-from cellguard.table.sums import JudgedSums, RecordSums, Sum, SumTable, parts_matrix
+from cellguard.table.sums import JudgedSums, RecordSums, Stakes, Sum, SumTable, parts_matrix
 from cellguard.table.tableset import TableSet, with_sums
 from cellguard.world.holding_sums import holding_sums
+from cellguard.world.nearly_told import nearly_told
 from cellguard.world.told_sums import told_sums
 
 _AT_ONCE = 200  # unsafe sums that become cells together: most others go when these are protected
@@ -38,13 +41,13 @@ class SumSearch:
         self._cells: dict[Sum, None] = {}
         self._told: tuple[Sum, ...] = ()
         self._beyond: tuple[str, ...] = ()
-        self._across = 0
+        self._across = set[Sum]()
+        self._looked_at: BoolArray | None = None
         records = assessed.sums
         if records is not None and assessed.needs.primary.any():
             tables = assessed.tables
             stakes = records.stakes(tables, np.flatnonzero(assessed.needs.primary))
             own = holding_sums(tables.relations, stakes, tables.value)
-            self._across = sum(_of_tied_responses(tables, one) for one in own)
             self._judge(records, own)
             self._protect(own, len(own))
 
@@ -59,10 +62,43 @@ class SumSearch:
         told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
         self._told = told.sums
         self._beyond = told.beyond
-        self._judge(records, self._told)
+        beside = self._beside(records, relations, unknown)
+        self._judge(records, [*self._told, *beside])
+        self._protect(beside, len(beside))
         self._protect(self._told, _AT_ONCE)
-        unsafe = any(self._unsafe.get(one) for one in self._told)
+        unsafe = any(self._unsafe.get(one) for one in [*self._told, *beside])
         return self.assessment.needs if unsafe and pattern.tables is not self.assessment.tables else None
+
+    def _beside(self, records: RecordSums, relations: sp.csr_array, unknown: BoolArray) -> list[Sum]:
+        """Return sums of unsafe and other unknown cells in all of which one holding has the largest stake.
+
+        What protects an unsafe cell may be its holding's own cell, so that only their difference is uncertain. Without
+        an unsafe cell among them a sum is safe, too; what is waived may be known. Of more sums than are looked at for
+        each holding, those are that the
+        relations nearly tell.
+        """
+        if self._looked_at is not None and (self._looked_at == unknown).all():
+            return []
+        self._looked_at = unknown
+        tables, needs, n = self._base.tables, self._base.needs, len(self._base.tables)
+        stakes = records.stakes(tables, np.flatnonzero(unknown[:n] & ~tables.stated(State.waived)))
+        stakes = stakes.only(stakes.largest)
+        stakes = stakes.only(np.isin(stakes.holding, stakes.holding[needs.primary[stakes.cell]]))
+        own = holding_sums(tables.relations, _with_safe_cells(stakes, needs.primary), tables.value)
+        near = self._nearly(relations, unknown)
+        owners: dict[int, set[int]] = {}
+        for cell, holding in zip(stakes.cell.tolist(), stakes.holding.tolist(), strict=True):
+            owners.setdefault(cell, set()).add(holding)
+        near = [one for one in near if set.intersection(*(owners.get(cell, set()) for cell in one))]
+        return [one for one in dict.fromkeys([*own, *near]) if needs.primary[list(one)].any()]
+
+    def _nearly(self, relations: sp.csr_array, unknown: BoolArray) -> list[Sum]:
+        """Return the sums that relations tell but for cells that move by less than the largest protection level."""
+        needs, n = self._base.needs, len(self._base.tables)
+        world = needs.world
+        level = float(max(needs.lower.max(), needs.upper.max()))
+        room = world.value - world.lower, world.upper - world.value
+        return nearly_told(relations, unknown, room, level, self._base.tables.relations.shape[0], first=n)
 
     def _protect(self, sums: Sequence[Sum], most: int) -> None:
         """Make unsafe sums cells of the assessment, as many as may be new, those of fewest cells first."""
@@ -77,6 +113,7 @@ class SumSearch:
         if not fresh:
             return
         self._run.tell(f"judging {len(fresh):,} sums of cells")
+        self._across |= {one for one in fresh if _of_tied_responses(self._base.tables, one)}
         tables = records.tables(self._base.tables, fresh)
         for made in tables:
             unsafe = _findings(made).primary.tolist()
@@ -90,16 +127,37 @@ class SumSearch:
         safe = [one for one in self._told if self._unsafe.get(one) is False]
         apart = sum(one not in self._unsafe for one in self._told)
         more = [f"{apart:,} sums with cells of several responses, or not made from records"] if apart else []
-        more += [f"{self._across:,} sums of one holding's cells of several responses"] if self._across else []
+        across = len(self._across - set(self._told))
+        more += [f"{across:,} sums of one holding's cells of several responses"] if across else []
         return JudgedSums(
             len(self._unsafe), tuple(self._base.sums.tables(self._base.tables, safe)), (*self._beyond, *more)
         )
 
 
+def _with_safe_cells(stakes: Stakes, primary: BoolArray) -> Stakes:
+    """Return the stakes of those who have one in a cell that is not unsafe."""
+    return stakes.only(np.isin(stakes.holding, stakes.holding[~primary[stakes.cell]]))
+
+
 def _of_tied_responses(tables: TableSet, one: Sum) -> bool:
-    """Whether a sum has parts of several responses, all of one equation: no rule judges it."""
+    """Whether a sum has parts of several responses, all of one equation, and is no cell itself: no rule judges it."""
     names = {tables.tables[number].response for number in tables.first[0][list(one)].tolist()}
-    return len(names) > 1 and any(names <= {name for _, name in equation.terms} for equation in tables.equations)
+    tied = any(names <= {name for _, name in equation.terms} for equation in tables.equations)
+    return len(names) > 1 and tied and not _is_listed(tables.relations, one)
+
+
+def _is_listed(relations: sp.csr_array, one: Sum) -> bool:
+    """Whether some cell is the sum, by one relation.
+
+    >>> rows = sp.csr_array(np.array([[1.0, -1, -1, 0]]))
+    >>> _is_listed(rows, (1, 2)), _is_listed(rows, (1, 3))
+    (True, False)
+    """
+    own = np.zeros(relations.shape[1])
+    own[list(one)] = 1
+    many, inside = len(one), abs(relations @ own)
+    terms, all_terms = np.diff(relations.indptr), abs(relations @ np.ones(len(own)))
+    return bool(((terms == many + 1) & (inside == many) & (all_terms == many - 1)).any())
 
 
 def with_unsafe_sums(base: Assessment, sums: Sequence[Sum], *, run: Run = UNWATCHED) -> Assessment:

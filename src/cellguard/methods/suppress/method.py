@@ -123,10 +123,11 @@ class Suppress(SuppressDeclaration, PatternMethod):
         return np.where(touched, random_factors(len(tables), seed), 1.0)
 
     def expected_seconds(self, assessed: Assessment) -> float:
-        """Return a guess from the size of the set, the engine and the effort; insiders take about as long again."""
+        """Return a guess from the size of the set, the engine, the effort, and who attacks."""
         engine = self._engine() or usual_engine(assessed.needs)
-        seconds = TimeEstimate.of(assessed.needs).seconds(engine, self._effort(UNWATCHED))
-        return 2 * seconds if self.job.insiders else seconds
+        load = TimeEstimate.of(assessed.needs)
+        seconds = load.seconds(engine, self._effort(UNWATCHED))
+        return seconds + load.seconds_inside() if self.job.insiders else seconds
 
     def _engine(self) -> str | None:
         """Return the engine asked for, if any: the tables of a set are searched together, so they must agree."""

@@ -40,6 +40,7 @@ from cellguard.table.sums import JudgedSums
 from cellguard.table.table import Table
 
 MOST = 2_000  # unknown cells up to which exact intervals are worked out for a report
+MOST_COUNTS = 500  # ... of which some are counts: where programs do not end whole, each takes integer programs
 SUSPECTS = 25  # respondents of whom a folder keeps how closely they may come to the others of a cell
 
 
@@ -331,7 +332,7 @@ class SuppressionResult(Result):
         }
 
 
-def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
+def exact_intervals(audit: Audit, most: int | None = None) -> Intervals | None:
     """Return the exact intervals: those of the audit, or worked out now if they are few.
 
     None if they are many, or beyond the solver: nothing that is proven rests on them.
@@ -341,7 +342,8 @@ def exact_intervals(audit: Audit, most: int = MOST) -> Intervals | None:
     hidden[problem.cells[problem.cells < n]] = True
     if audit.exact.all():
         return Intervals(hidden, audit.lower, audit.upper)
-    if len(problem.cells) > most:
+    usual = MOST_COUNTS if problem.whole.any() else MOST
+    if len(problem.cells) > (usual if most is None else most):
         return None
     try:
         ends = exact_moves(problem, run=UNWATCHED)

@@ -17,6 +17,7 @@ from cellguard.protection import Requirements
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
 _MANY = 35_000  # unsafe cells from which on programs get longer with their number
 _DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick effort
+_INSIDE = 3.5e-3  # seconds for an unsafe cell of a two-dimensional table where respondents are looked at
 _PROCESS, _ROOM, _SUMS = 0.2, 7e-4, 3.0  # GiB of a process, for the square root of the cells, and times that for sums
 _CROSSED, _INSIDERS = 1e-6, 3e-6  # GiB for each crossing cell, and for each cell where respondents are looked at
 _MASTERS = 15  # seconds of whole masters, which settle smaller sets at once and are too large for larger ones
@@ -82,6 +83,14 @@ class TimeEstimate:
         if self.relations <= USUAL.flat_terms and USUAL.optimal_free < self.cells - self.unsafe <= USUAL.mastered_free:
             seconds += _MASTERS
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)
+
+    def seconds_inside(self) -> float:
+        """Return about how long it takes to make a pattern safe against respondents, too, with the proof of that.
+
+        >>> round(TimeEstimate(4_623, 2_295, 2.63).seconds_inside())
+        8
+        """
+        return _INSIDE * self.unsafe * (self.relations / _FLAT) ** 4.7
 
     def memory(self, *, insiders: bool = False) -> float:
         """Return about how many GiB the work takes at most, with what a process has to begin with.

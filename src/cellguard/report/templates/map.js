@@ -1,10 +1,10 @@
-(() => {
+// Draws a map of hexagons into a box, before and after if it has both. `say` has its words where they are not English.
+const drawHexagons = (box, data, say) => {
   "use strict";
-  const data = JSON.parse(document.getElementById("grids").textContent);
+  const tongue = say.language ?? "en";
   const SQRT3 = Math.sqrt(3);
   const COLOURS = ["#ffffcc", "#d9f0a3", "#addd8e", "#78c679", "#41ab5d", "#238443", "#005a32"];
   const RAISED = "#d55e00", GAVE = "#0072b2", GONE = "#3d4650", SAME = "#e4e8ec", EDGE = "#8b96a2";
-  const box = document.getElementById("map");
   const canvas = box.querySelector("canvas");
   const detail = box.querySelector(".detail");
   const slider = box.querySelector("[data-slider]");
@@ -108,9 +108,9 @@
     return best;
   }
   function tell(i) {
-    if (i === undefined) { detail.textContent = "Choose a hexagon to read about it."; return; }
-    const shown = data.after[i] === null ? "not shown" : data.after[i].toLocaleString("en");
-    const words = data.before ? `before ${data.before[i].toLocaleString("en")}, after ${shown}` : shown;
+    if (i === undefined) { detail.textContent = say.choose ?? "Choose a hexagon to read about it."; return; }
+    const shown = data.after[i] === null ? say.hidden ?? "not shown" : data.after[i].toLocaleString(tongue);
+    const words = data.before ? `${say.before ?? "before"} ${data.before[i].toLocaleString(tongue)}, ${say.after ?? "after"} ${shown}` : shown;
     detail.textContent = `h${data.q[i]}:${data.r[i]}: ${words}.`;
   }
   let drag = null;
@@ -137,12 +137,17 @@
     item.append(patch, words);
     return item;
   };
-  const said = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-  data.breaks.forEach((from, k) => legend.append(entry(palette[k], k + 1 < data.breaks.length ? `${said(from)} to below ${said(data.breaks[k + 1])}` : `${said(from)} and more`)));
-  if (changed) [[RAISED, "raised"], [GAVE, "gave"], [GONE, "no longer shown"], [SAME, "unchanged"]].forEach(([colour, words]) => legend.append(entry(colour, `changes: ${words}`)));
-  addEventListener("resize", resize);
-  window.cellguardMap = { view, zoom, hexagonAt, tell };
+  const said = (value) => value.toLocaleString(tongue, { maximumFractionDigits: 2 });
+  data.breaks.forEach((from, k) => legend.append(entry(palette[k], k + 1 < data.breaks.length ? `${said(from)} ${say.below ?? "to below"} ${said(data.breaks[k + 1])}` : `${said(from)} ${say.more ?? "and more"}`)));
+  if (changed) [[RAISED, say.raised ?? "raised"], [GAVE, say.gave ?? "gave"], [GONE, say.gone ?? "no longer shown"], [SAME, say.same ?? "unchanged"]].forEach(([colour, words]) => legend.append(entry(colour, `${say.changes ?? "changes"}: ${words}`)));
+  const sized = () => { canvas.isConnected ? resize() : removeEventListener("resize", sized); };
+  addEventListener("resize", sized);
   resize();
   tell(undefined);
+  return { view, zoom, hexagonAt, tell };
+};
+window.drawHexagons = drawHexagons;
+if (document.getElementById("grids")) {
+  window.cellguardMap = drawHexagons(document.getElementById("map"), JSON.parse(document.getElementById("grids").textContent), {});
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
-})();
+}

@@ -12,6 +12,9 @@ from unit.faces.studio.conftest import FIRMS, JOB, Page
 
 from system import command
 
+METHODS = [("perturb", "turnover", "{p_percent: 10}"), ("cell_key", "count", "{min_frequency: 3}")]
+METHODS += [("round, kind: conventional, base: 5", "count", "{min_frequency: 3}")]
+
 
 def test_from_a_file_to_a_signed_release(maker, checker, studio, folder):
     assert maker.upload("sales.csv", FIRMS.encode()).status_code == 200
@@ -228,3 +231,18 @@ def test_the_command_prints_its_links_and_ends_in_order(folder):
 def test_what_cannot_be_opened_is_said(folder, words, said):
     done = command.run("studio", *words, "--no-browser", cwd=folder)
     assert done.returncode == 2 and said in done.stderr
+
+
+@pytest.mark.parametrize(("method", "value", "rule"), METHODS)
+def test_a_run_of_each_method_has_its_room(maker, studio, folder, method, value, rule):
+    text = JOB.replace("value: turnover", f"value: {value}").replace("{min_frequency: 3}", rule)
+    text += f"    protect: {{method: {method}}}\n"
+    assert maker.put("job", text=text, version=maker.get("job").json()["version"]).status_code == 200
+    maker.post("protect")
+    maker.wait(studio)
+    told = maker.post("window", table="firms", run=1).json()
+    assert {"published", "true value", "factor"} <= set(told["figures"]) and told["texts"][0]
+    assert maker.post("window", table="firms", run=1, figure="true value").json()["texts"] != []
+    assert maker.post("window", table="firms", run=1, figure="nothing").status_code == 422
+    assert maker.post("cell", table="firms", run=1, codes=["N", "a"]).json()["run"]["figures"]["published"] != ""
+    assert maker.get("runs/1/difference?other=1").json()["many"] == 0

@@ -2,6 +2,7 @@
 
 import logging
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
@@ -9,6 +10,7 @@ from cellguard.errors import InputError
 from cellguard.faces.studio import routes_job
 from cellguard.faces.studio.guard import AWAY, POLICY
 from cellguard.faces.studio.serve import Place, Server, studio_of
+from cellguard.pipeline import job_folder
 from unit.faces.studio.conftest import HOST, JOB, PORT
 
 
@@ -151,6 +153,62 @@ def test_a_job_of_the_page_reads_nothing_outside(maker, folder, source):
     (folder / "other.yaml").write_text(text)
     maker.post("open", job="other.yaml")
     assert not maker.found()["ready"]
+
+
+def test_what_a_link_in_the_folder_leads_to_is_outside(maker, folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "secret.csv").write_text("firm,region,size,turnover\nf,N,a,812\n")
+    (other / "secret.yaml").write_text(JOB)
+    for name in ("secret.csv", "secret.yaml"):
+        (folder / name).symlink_to(other / name)
+    assert maker.get("data/secret.csv").status_code == 422
+    assert maker.post("jobs", data="secret.csv", job="x.yaml").status_code == 422
+    assert maker.post("open", job="secret.yaml").status_code == 422
+    version = maker.get("job").json()["version"]
+    text = JOB.replace("source: firms.csv", "source: secret.csv")
+    assert maker.put("job", text=text, version=version).status_code == 422
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM read_csv('{}')", "SELECT * FROM '{}'", "COPY t TO '{}'"])
+def test_a_query_of_a_job_reads_and_writes_nothing_outside(maker, folder, tmp_path_factory, query):
+    other = tmp_path_factory.mktemp("other") / "secret.csv"
+    other.write_text("firm,region,size,turnover\nf,N,a,812\n")
+    before = other.read_bytes()
+    with duckdb.connect(folder / "d.duckdb") as data:
+        data.execute("CREATE TABLE t AS SELECT * FROM read_csv(?)", [str(folder / "firms.csv")])
+    version = maker.get("job").json()["version"]
+    source = f'source: d.duckdb, query: "{query.format(other)}"'
+    maker.put("job", text=JOB.replace("source: firms.csv", source), version=version)
+    told = maker.found()
+    assert not told["ready"] and told["work"]["error"] and "812" not in str(told)
+    assert other.read_bytes() == before
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{'bcdefghi'[i]}: &{'bcdefghi'[i]} [{', '.join(['*' + 'abcdefgh'[i]] * 9)}]\n" for i in range(8)
+)
+
+
+def test_a_job_that_grows_when_it_is_read_is_refused(maker, folder):
+    version = maker.get("job").json()["version"]
+    answer = maker.put("job", text=BOMB, version=version)
+    assert answer.status_code == 422 and "aliases" in answer.json()["error"]
+    (folder / "bomb.yaml").write_text(BOMB)
+    assert maker.post("open", job="bomb.yaml").status_code == 200
+    assert "aliases" in maker.get("job").json()["error"] and not maker.found()["ready"]
+
+
+def test_a_job_that_is_too_large_is_neither_taken_nor_opened(maker, folder, studio, monkeypatch):
+    monkeypatch.setattr(job_folder, "LARGEST", 1_000)
+    monkeypatch.setattr(routes_job, "LARGEST", 1_000)
+    large = JOB + "# " + "x" * 1_000
+    assert maker.upload("large.yaml", large.encode()).status_code == 413
+    (folder / "large.yaml").write_text(large)
+    answer = maker.post("open", job="large.yaml")
+    assert answer.status_code == 422 and "too large for a job" in answer.json()["error"]
+    assert maker.get("job").json()["name"] == "job.yaml"
+    (folder / "job.yaml").write_bytes(b"\xff")  # what is open is broken by an editor; the pages still hear of it
+    assert studio.news()["job"] == "job.yaml" and maker.get("job").status_code == 422
 
 
 @pytest.mark.parametrize("name", ["../job.yaml", "/etc/hosts", "firms.csv", ".job.yaml", "no.yaml", ""])

@@ -401,9 +401,29 @@ def test_decimals_follow_the_data(folder):
     mixed = run(job(folder, table("t", ["region"]), table("n", ["size"], "count"), **only))
     assert mixed.protected.decimals == {"t": 0, "n": 3} and mixed.protected.rounded() == []
     lines = (folder / "firms.csv").read_text().splitlines()
-    (folder / "firms.csv").write_text("\n".join([lines[0], *(line + ".5" for line in lines[1:])]) + "\n")
     last = lines[0].split(",")[-1]
-    assert run(job(folder, table("t", ["region"], last), **only)).protected.decimals == {"t": 2}
+    for fraction, decimals in (("5", 1), ("25", 2), ("125", 2)):
+        (folder / "firms.csv").write_text("\n".join([lines[0], *(f"{line}.{fraction}" for line in lines[1:])]) + "\n")
+        assert run(job(folder, table("t", ["region"], last), **only)).protected.decimals == {"t": decimals}
+
+
+def test_last_digits_that_tell_who_is_perturbed_are_warned_about(folder):
+    """Only where not everybody is perturbed, and only if the data do not have these decimals."""
+    some = {"perturb": {"seed": 7, "mu": 0.3, "perturb_if": {"largest": True}}}
+
+    def warned(*tables, **more):
+        notes = run(job(folder, *tables, **more)).summary["warnings"]
+        return [note.split("; ")[-1] for note in notes if "last digits" in note]
+
+    assert warned(table("t", ["region", "size"]), **some) == []
+    assert warned(table("t", ["region"], decimals=1), **some) == ["leave `decimals` out"]
+    assert warned(table("n", ["size"], "count"), **some) == ["say `round: true`"]
+    assert warned(table("n", ["size"], "count"), perturb={**some["perturb"], "round": True}) == []
+    assert warned(table("n", ["size"], "count"), perturb={"seed": 7, "mu": 0.3}) == []
+    header, *lines = (folder / "firms.csv").read_text().splitlines()
+    (folder / "firms.csv").write_text("\n".join([header, *(f"{line}0" for line in lines)]) + "\n")
+    (tens,) = warned(table("t", ["region"], header.split(",")[-1]), **some)
+    assert tens == "all values end in 0, so give them in tens, hundreds or thousands"
 
 
 def test_a_dry_run_counts_cells_that_need_noise_and_speaks_of_no_suppression(folder, capsys):

@@ -109,5 +109,5 @@ def test_no_published_value_tells_more_than_the_verdict_says():
 @pytest.mark.long
 def test_no_published_value_tells_more_in_many_tables():
     rng = np.random.default_rng(2)
-    for _ in range(400):
+    for _ in range(200):
         check(rng)

@@ -58,6 +58,20 @@ def test_the_guess_is_within_a_factor_of_two_of_what_was_measured(load, engine, 
     assert measured / 2 <= load.seconds(engine, effort) <= max(2 * measured, 1.0)
 
 
+# What respondents add: CPU seconds of search and proof, in all less what outsiders alone take.
+INSIDE = [
+    (TimeEstimate(4_623, 2_295, 2.63), 11.0),
+    (TimeEstimate(6_081, 1_084, 2.54), 4.0),
+    (TimeEstimate(15_568, 8_438, 3.69), 170),
+    (TimeEstimate(29_778, 24_144, 2.89), 126),
+]
+
+
+@pytest.mark.parametrize(("load", "measured"), INSIDE)
+def test_the_guess_of_what_respondents_add_is_within_a_factor_of_two(load, measured):
+    assert measured / 2 <= load.seconds_inside() <= 2 * measured
+
+
 def test_nothing_to_protect_takes_no_time():
     assert TimeEstimate(10**6, 0, 3.0).seconds("witness", NORMAL) == 1.0
 

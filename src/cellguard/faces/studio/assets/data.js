@@ -80,7 +80,8 @@ async function describe(name) {
     h("h3", {}, t("tables_title")),
     listed,
     h("p", {}, button(t("add_table"), () => { tables.push({ ...firstTable(data) }); drawTables_(); })),
-    makeForm(name, () => chosen(data, choice, tables)));
+    makeForm(name, () => chosen(data, choice, tables)),
+    mapForm(name, data));
   detail.scrollIntoView({ block: "nearest" });
 }
 
@@ -140,14 +141,31 @@ function chosen(data, choice, tables) {
 function makeForm(data, choice) {
   if (!isMaker()) return null;
   const name = h("input", { value: "job.yaml", maxlength: 100, pattern: "[A-Za-z0-9][A-Za-z0-9_\\-]*\\.ya?ml" });
-  const go = button(t("make_job"), async () => {
-    await post("jobs", { data, job: name.value, ...choice() });
-    state.session = { ...state.session, ...(await ask("session")) };
-    state.table = state.run = null;
-    state.look = {};
-    location.hash = "rules";
-  }, { class: "main", id: "make-job" });
+  const go = button(t("make_job"), () => make({ data, job: name.value, ...choice() }), { class: "main", id: "make-job" });
   return h("div", { class: "row" }, field(t("job_name"), name), go);
+}
+
+// Points become a map: two columns of numbers, those that look like coordinates first.
+function mapForm(name, data) {
+  const numbers = data.columns.filter((column) => column.kind === "number").map((column) => column.name);
+  if (!isMaker() || numbers.length < 2) return null;
+  const like = (pattern, other) => numbers.find((column) => pattern.test(column)) ?? other;
+  const pick = (id, chosen_) => h("select", { id }, options(numbers.map((column) => [column, column]), chosen_));
+  const x = pick("map-x", like(/^(x|lon\w*|east\w*|rechts\w*)$/i, numbers[0])), y = pick("map-y", like(/^(y|lat\w*|north\w*|hoch\w*)$/i, numbers[1]));
+  const size = h("input", { type: "number", min: 0, step: "any", placeholder: t("map_size_usual") });
+  const job = h("input", { value: "map.yaml", maxlength: 100 });
+  const go = button(t("map_make"), () => make({ data: name, job: job.value, map: { x: x.value, y: y.value, ...(Number(size.value) > 0 ? { size: Number(size.value) } : {}) } }), { id: "make-map" });
+  return h("details", { id: "map-form", open: !dimensionsOf(data).length }, h("summary", {}, t("map_make_title")), h("p", { class: "muted" }, t("map_make_words")),
+    h("div", { class: "row" }, field(t("map_x"), x), field(t("map_y"), y), field(t("map_size_is"), size), field(t("job_name"), job), go));
+}
+
+// Makes a job, opens it, and goes to the room where its rules or its map are.
+async function make(asked) {
+  await post("jobs", asked);
+  state.session = { ...state.session, ...(await ask("session")) };
+  state.table = state.run = null;
+  state.look = {};
+  location.hash = asked.map ? "map" : "rules";
 }
 
 document.addEventListener("news", (event) => {

@@ -122,7 +122,7 @@ export class Grid {
         cell.setAttribute("role", "gridcell");
         cell.setAttribute("aria-colindex", meta.x + 2);
         cell.setAttribute("aria-selected", inside ? "true" : "false");
-        const said = cell.textContent.replace(/^[●○–!?] /, "");
+        const said = cell.textContent.replace(/^[●○–=!?] /, "");
         cell.setAttribute("aria-label", mark.word ? `${this.rowHeads.get(meta.y)?.[0] ?? ""}, ${this.columnHeads.get(meta.x)?.[0] || this.about.title}: ${said}, ${statusWord(mark.word)}` : "–");
         cell.tabIndex = here ? 0 : -1;
         if (here && had) { this.wants = false; cell.focus({ preventScroll: true }); }

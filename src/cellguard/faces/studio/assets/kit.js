@@ -66,7 +66,10 @@ export async function ask(path, { method = "GET", body, raw, signal } = {}) {
     throw new Refused(0, t("gone"));
   }
   if (answer.status === 401) throw new Refused(401, t("away"));
-  const told = await answer.json().catch(() => ({}));
+  const told = await answer.json().catch((error) => {
+    if (error.name === "AbortError") throw error; // given up while the answer was being read
+    return {};
+  });
   if (!answer.ok) throw new Refused(answer.status, told.error || t("failed"));
   return told;
 }
@@ -114,7 +117,7 @@ export function button(text, act, attributes = {}) {
 
 export const isMaker = () => state.session?.role === "maker";
 export const chip = (kind, text) => h("span", { class: `chip ${kind}` }, text);
-export const MARKS = { unsafe: "●", primary: "●", secondary: "○", unpublished: "–", sensitive: "○", accepted: "!", "not proven": "?" };
-export const KIND = { unsafe: "p", primary: "p", secondary: "s", sensitive: "s", unpublished: "u", accepted: "a", "not proven": "a" };
+export const MARKS = { unsafe: "●", primary: "●", secondary: "○", unpublished: "–", sensitive: "○", protected: "○", suppressed: "–", kept: "=", accepted: "!", "not proven": "?" };
+export const KIND = { unsafe: "p", primary: "p", secondary: "s", sensitive: "s", protected: "s", suppressed: "u", unpublished: "u", accepted: "a", "not proven": "a" };
 export const statusWord = (word) => t(`status_${word.replace(" ", "_")}`);
 export const field = (text, control) => h("label", { class: "field" }, h("span", {}, text), control);

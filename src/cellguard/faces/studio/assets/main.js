@@ -5,19 +5,24 @@ import { drawJob } from "./job.js";
 import { drawData } from "./data.js";
 import { drawRules } from "./rules.js";
 import { drawTables } from "./tables.js";
+import { drawMap, isMap } from "./map.js";
 import { drawRuns, tellWork } from "./runs.js";
 import { drawCompare } from "./compare.js";
 import { drawSign } from "./sign.js";
 
 const ROOMS = { data: drawData, rules: drawRules, tables: drawTables, protect: drawRuns, compare: drawCompare, sign: drawSign };
+// A map has a room of its own instead of those of tables.
+const MAP_ROOMS = { data: drawData, map: drawMap, protect: drawRuns, sign: drawSign };
+const rooms = () => (isMap() ? MAP_ROOMS : ROOMS);
 const room = document.getElementById("room");
 const side = document.getElementById("side");
-const here = () => (location.hash.slice(1) in ROOMS ? location.hash.slice(1) : state.session.job ? (isMaker() ? "rules" : "sign") : "data");
+const here = () => (location.hash.slice(1) in rooms() ? location.hash.slice(1) : state.session.job ? (isMaker() ? (isMap() ? "map" : "rules") : "sign") : "data");
 
 export async function draw() {
+  if (state.session.job) await attempt(async () => { state.job = await ask("job"); });
   const name = here();
   fill(document.getElementById("rooms"), 
-    h("ol", {}, Object.keys(ROOMS).map((key) =>
+    h("ol", {}, Object.keys(rooms()).map((key) =>
       h("li", {}, h("a", { href: `#${key}`, "aria-current": key === name ? "page" : null }, t(`room_${key}`))))));
   document.getElementById("where").textContent = [state.session.folder, state.session.job].filter(Boolean).join(" / ");
   document.getElementById("who").textContent = `${state.session.name || t("no_name")} · ${t(`role_${state.session.role}`)}`;
@@ -25,12 +30,11 @@ export async function draw() {
   document.body.dataset.room = name;
   const panel = h("div", { id: "panel" });
   fill(side, panel, h("div", { id: "job-pane" }));
-  if (state.session.job) await attempt(async () => { state.job = await ask("job"); });
   drawJob();
   // A stage of its own: what an earlier room still draws is seen by nobody.
   const stage = h("div", { class: "stage" }, h("p", { class: "muted" }, t("loading")));
   fill(room, stage);
-  await attempt(() => ROOMS[name](stage, panel));
+  await attempt(() => rooms()[name](stage, panel));
 }
 
 // What other pages, editors and runs changed is drawn again, but never under somebody's hands.

@@ -10,12 +10,15 @@ export async function drawRuns(room) {
   const { runs } = await ask("runs");
   fill(room, 
     h("h1", {}, t("room_protect")),
-    h("p", { class: "lead" }, t("protect_lead")),
+    h("p", { class: "lead" }, t(searches() ? "protect_lead" : "protect_lead_other")),
     isMaker() ? form(runs) : null,
     h("div", { id: "work", role: "status", "aria-live": "polite" }),
     h("div", {}, runs.length ? runs.map((run, i) => runBox(run, i === 0)) : h("p", { class: "muted" }, t("runs_none"))));
   tellWork(state.news.work);
 }
+
+// Suppression searches, so it may be given an effort, a time and a pattern to begin with; other methods just run.
+const searches = () => state.job?.method === "suppress";
 
 function form(runs) {
   const effort = h("select", {}, options([["", t("effort_job")], ...["quick", "normal", "best"].map((e) => [e, t(`effort_${e}`)])], ""));
@@ -26,7 +29,7 @@ function form(runs) {
     tellWork(told.work);
   }, { class: "main", id: "protect" });
   return h("form", { class: "row card", onsubmit: (event) => { event.preventDefault(); go.click(); } },
-    field(t("effort"), effort), field(t("seconds_most"), seconds), h("label", { class: "inline" }, warm, t("warm")), go);
+    searches() ? [field(t("effort"), effort), field(t("seconds_most"), seconds), h("label", { class: "inline" }, warm, t("warm"))] : null, go);
 }
 
 // What goes on, wherever it was begun.
@@ -63,7 +66,7 @@ function runBox(run, open) {
     h("dl", { class: "figures" }, ["cells", "primary", "secondary"].filter((key) => key in set).map((key) => h("div", {}, h("dt", {}, t(`fig_${key}`)), h("dd", {}, number(set[key])))),
       run.summary.gap !== undefined && run.summary.gap !== null ? h("div", {}, h("dt", {}, t("fig_gap")), h("dd", {}, `${(100 * run.summary.gap).toFixed(1)} %`)) : null),
     (run.summary.warnings ?? []).map((text) => h("p", { class: "warning" }, text)),
-    h("p", { class: "tools" }, button(t("look_at"), () => { state.run = run.number; location.hash = "tables"; }, { class: "look" }), " ",
+    h("p", { class: "tools" }, run.summary.folder === "redistribute" ? null : button(t("look_at"), () => { state.run = run.number; location.hash = "tables"; }, { class: "look" }), " ",
       run.report ? h("a", { href: `/api/runs/${run.number}/download/report`, target: "_blank", rel: "noopener" }, t("report")) : null, " ",
       h("a", { href: "#sign" }, t("to_sign"))),
     command(run),

@@ -21,7 +21,7 @@ export async function drawTables(place, side) {
   const tables = (await ask(`tables${state.run ? `?run=${state.run}` : ""}`)).tables;
   if (!tables.includes(state.table)) state.table = tables[0];
   const source = { table: state.table, ...(state.run ? { run: state.run } : {}) };
-  const told = await post("window", { ...source, figure: state.run && (runs.find((r) => r.number === state.run).summary.folder === "perturb") ? "published" : "value", bottom: 1, right: 1 });
+  const told = await post("window", { ...source, bottom: 1, right: 1 });
   figure = told.figures[0];
   const key = `${state.table}/${told.dimensions.map((d) => d.name)}`;
   look = state.look[key] ??= { ...told.look, search: "", statuses: [], reasons: [] };

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cellguard.arrays import FloatArray
 from cellguard.io.write import csv_text
 from cellguard.methods.maps.measures import Measures
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
 from cellguard.methods.maps.spec import table_of
+from cellguard.reading.coordinates import to_degrees
 
 _MEASURES = ("u", "cells", "r1", "r2", "u1", "u3")
 
@@ -40,9 +42,10 @@ def write_shown(folder: Path, shown: ShownMap, formats: frozenset[str]) -> None:
 def geojson(shown: ShownMap) -> str:
     """Return the map as a GeoJSON feature collection, one polygon per hexagon.
 
-    Coordinates are those of the points; GeoJSON expects longitude and latitude, so give the points in these.
+    Coordinates are longitude and latitude, as the standard asks, if the coordinate system is known. If it is not, they
+    are those of the points, and ``"crs": null`` says that no system may be assumed.
     """
-    corners = np.round(shown.grid.corners(shown.q, shown.r), 9)
+    corners = np.round(_placed_corners(shown), 9)
     rings = np.concatenate([corners, corners[:, :1]], axis=1).tolist()
     values = shown.table().figures.tolist() if shown.decimals else shown.units
     lines = [
@@ -56,7 +59,18 @@ def geojson(shown: ShownMap) -> str:
         )
         for code, q, r, value, ring in zip(shown.codes, shown.q.tolist(), shown.r.tolist(), values, rings, strict=True)
     ]
-    return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
+    unknown = '"crs":null,' if shown.crs is None else ""
+    return f'{{"type":"FeatureCollection",{unknown}"features":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _placed_corners(shown: ShownMap) -> FloatArray:
+    """Return the corners of all hexagons, in degrees if the coordinate system is known; neighbours share theirs."""
+    corners = shown.grid.corners(shown.q, shown.r)
+    if shown.crs is None:
+        return corners
+    distinct, of_corner = np.unique(corners.reshape(-1, 2), axis=0, return_inverse=True)
+    placed = np.stack(to_degrees(distinct[:, 0], distinct[:, 1], shown.crs), axis=1)
+    return placed[of_corner.ravel()].reshape(corners.shape)
 
 
 def write_moved(inside: Path, done: MapResult) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import FloatArray
+from cellguard.methods.maps.report.drawn import before_and_after, breaks
 from cellguard.methods.maps.report.plots import mark, plots
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
@@ -22,7 +22,6 @@ from cellguard.report.section import Section
 from cellguard.report.words import many, number, share, short
 from cellguard.seam.outcome import Outcome
 
-_CLASSES = 7
 _SCRIPT = "map.js"
 
 
@@ -30,17 +29,8 @@ def internal_map(outcome: Outcome[MapResult]) -> str:
     """Return the page with the map before and after. Confidential: it holds true values."""
     done = outcome.protected
     name = table_of(done.job).name
-    before, after = done.before.tolist(), done.after.tolist()
-    if done.decimals == 0:
-        before, after = [round(x) for x in before], [round(x) for x in after]
-    data = {
-        "q": done.hexagons.q.tolist(),
-        "r": done.hexagons.r.tolist(),
-        "before": before,
-        "after": [value if seen else None for value, seen in zip(after, done.is_shown.tolist(), strict=True)],
-        "breaks": _breaks(np.concatenate([done.before, done.after[done.is_shown]])),
-    }
-    label = f"Map of {name} before and after, {many(len(before), 'hexagon')}"
+    data = before_and_after(done)
+    label = f"Map of {name} before and after, {many(len(done.before), 'hexagon')}"
     sections = [
         Section("map", "Before and after", {"compares": True, "label": label}),
         _moved(outcome),
@@ -64,20 +54,12 @@ def internal_map(outcome: Outcome[MapResult]) -> str:
 def public_map(shown: ShownMap) -> str:
     """Return the page of a map as published. It is made of what is shown only, and does not tell what was changed."""
     values = shown.table().figures.tolist() if shown.decimals else shown.units
-    data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": _breaks(np.array(values, float))}
-    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}"
+    data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": breaks(np.array(values, float))}
+    placed = f", coordinate system {shown.crs}" if shown.crs else ""
+    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}{placed}"
     section = Section("map", "The map", {"compares": False, "label": label})
     title = f"Map {shown.name}: {shown.response}"
     return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
-
-
-def _breaks(values: FloatArray) -> list[float]:
-    """Return where the classes of the legend begin: at round quantiles of the values."""
-    if not len(values):
-        return [0]
-    ends = np.quantile(values, np.linspace(0, 1, _CLASSES + 1)[:-1], method="lower")
-    neat = [float(f"{end:.2g}") if i else float(end) for i, end in enumerate(ends.tolist())]
-    return sorted({int(x) if x == int(x) else x for x in neat})
 
 
 def _verdict(outcome: Outcome[MapResult]) -> dict[str, Any]:
@@ -109,6 +91,7 @@ def _moved(outcome: Outcome[MapResult]) -> Section:
     grid = done.hexagons.grid
     facts = [
         ("Hexagons", f"{short(grid.dx)} wide, neighbouring rows {short(grid.dy / 2)} apart"),
+        ("Coordinate system", done.crs or "not said"),
         ("Rules", "; ".join(map(str, table_of(done.job).rules))),
         ("Outliers", f"{about['outliers']:,} ({_TREATED[done.spec.outliers]})"),
         ("Is the total kept?", kept),

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["sensitive", "implied", "disclosed", "coalition", "interval", "few", "together", "ratio", "conflict"]
+Kind = Literal[
+    "sensitive", "implied", "disclosed", "coalition", "interval", "few", "together", "ratio", "trend", "conflict"
+]
 
 
 class Cell(NamedTuple):

@@ -14,13 +14,14 @@ from cellguard.methods.perturb.checks.disclosed import Disclosed
 from cellguard.methods.perturb.checks.finding import Finding
 
 _EXACT = 1e-9
+_CLOSE = 1e-4  # less than this is no perturbation
 
 
 def ratios(checked: Sequence[Disclosed], multipliers: Mapping[str, FloatArray]) -> list[Finding]:
     """Return the units of which perturbed contributions to two responses are determined, or known to a coalition.
 
-    ``multipliers`` are for each leaf response those of the units. A ratio that is not perturbed at all forbids the
-    release; one that attribute multipliers perturb is reported, with how far.
+    ``multipliers`` are for each leaf response those of the units. A ratio that is not perturbed, or by less than
+    0.01 %, forbids the release; one that attribute multipliers perturb is reported, with how far.
     """
     findings = []
     for unit, here in sorted(_known(checked).items()):
@@ -28,11 +29,12 @@ def ratios(checked: Sequence[Disclosed], multipliers: Mapping[str, FloatArray]) 
             if one.unknown == two.unknown:
                 continue
             moved = abs(float(multipliers[response][unit] / multipliers[other][unit]) - 1)
-            how = "exactly" if moved < _EXACT else "but for what the attribute multipliers changed"
+            how = "but for what the attribute multipliers changed"
+            how = "exactly" if moved < _EXACT else "to within 0.01 %" if moved < _CLOSE else how
             text = f"the ratio of {response} and {other} of one contributor is disclosed {how}"
             cells = tuple(dict.fromkeys([*one.finding.cells, *two.finding.cells]))
             key = str(checked[0].unknowns.keys[unit])
-            findings.append(Finding("ratio", text, cells, moved < _EXACT, (key,), (), {"moved": moved}))
+            findings.append(Finding("ratio", text, cells, moved < _CLOSE, (key,), (), {"moved": moved}))
     return findings
 
 

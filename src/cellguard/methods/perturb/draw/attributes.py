@@ -21,12 +21,15 @@ from cellguard.methods.perturb.draw.zes import perturbed
 from cellguard.randomness import Stream, stream
 from cellguard.table.equations import parse_equation
 
-Variant = Literal["none", "delta", "factor"]
+Variant = Literal["none", "delta", "factor", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
     """How responses differ: ``delta`` adds N(0, sd) to the unit's multiplier, ``factor`` multiplies it by N(1, sd).
+
+    ``steps`` is for responses that are one quantity in several ``years``: each unit's years are dealt out over a ladder
+    of factors, so that any two of them are so far apart that growth is not known to within ``p`` (see `trends`).
 
     A derived multiplier that is more than ``limit`` away from the unit's is reported.
     """
@@ -34,6 +37,8 @@ class Attributes:
     variant: Variant = "none"
     sd: float = 0.005
     limit: float = 0.2
+    p: float = 0.0
+    years: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
@@ -128,7 +133,29 @@ def draw_attributes(
     """
     if how.variant == "none":
         return dict.fromkeys(leaves, base)
+    if how.variant == "steps":
+        return {leaf: _stepped(records, base, leaf, how, seed, purpose) for leaf in leaves}
     return {leaf: _around(records, base, how, stream(seed, "attribute", leaf, *purpose)) for leaf in leaves}
+
+
+def _stepped(
+    records: Respondents, base: FloatArray, leaf: str, how: Attributes, seed: int, purpose: tuple[str | int, ...]
+) -> FloatArray:
+    """Return the units' multipliers times the factor of a year: a step of a ladder, dealt out by chance.
+
+    Steps are a little more than (1 + p) / (1 - p) apart, by how much is drawn for each unit, so that no factor can be
+    guessed. A response that is no year keeps the units' own multipliers.
+    """
+    together = next((tuple(years) for years in how.years if leaf in years), None)
+    if together is None:
+        return base
+    source, order = stream(seed, "trend", *together, *purpose), records.owners.order
+    many = len(together)
+    place = np.argsort(np.argsort(source.uniform(len(order) * many).reshape(-1, many), axis=1), axis=1)
+    wide = (1 + how.p) / (1 - how.p) * (1 + how.p * source.uniform(len(order)))
+    multipliers = np.array(base, float)
+    multipliers[order] *= wide ** (place[:, together.index(leaf)] - (many - 1) / 2)
+    return multipliers
 
 
 def _around(records: Respondents, base: FloatArray, how: Attributes, source: Stream) -> FloatArray:

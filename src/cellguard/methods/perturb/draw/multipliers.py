@@ -43,8 +43,8 @@ class Settings:
 
     The fitted methods draw with ``zes`` too, and then fit as ``marg`` or ``opt`` say, dealing out in the way ``assign``
     (None: the method's own). Contributions are rounded to ``decimals``, so that all sums of them have no more and
-    tables add up as published; those to the leaf responses of ``whole`` to whole numbers, as their values are: else
-    decimals would tell in which cells somebody is perturbed.
+    tables add up as published; those to the leaf responses of ``coarser`` to the fewer decimals that their values have:
+    else decimals would tell in which cells somebody is perturbed.
     """
 
     method: Method = "zes"
@@ -55,7 +55,7 @@ class Settings:
     marg: Marg = field(default_factory=Marg)
     opt: Opt = field(default_factory=Opt)
     assign: Way | None = None
-    whole: tuple[str, ...] = ()
+    coarser: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -134,8 +134,8 @@ class Multipliers:
 
     def decimals(self, response: str) -> int:
         """Return how many decimals sums of what a response adds have."""
-        leaves = self.definitions.of(response)
-        return 0 if set(leaves) <= set(self.settings.whole) else self.settings.decimals
+        settings = self.settings
+        return max(settings.coarser.get(leaf, settings.decimals) for leaf in self.definitions.of(response))
 
     def _rounded(self, added: FloatArray, leaf: str) -> FloatArray:
         finer = self.settings.decimals - self.decimals(leaf)
@@ -286,12 +286,12 @@ def load_multipliers(
         about["method"],
         Zes(**about["zes"]),
         MuOptions(**about["mu"]),
-        Attributes(**about["attributes"]),
+        Attributes(**{**about["attributes"], "years": tuple(map(tuple, about["attributes"].get("years", ())))}),
         about["decimals"],
         Marg(**{**about["marg"], "keep": tuple(about["marg"]["keep"])}) if "marg" in about else Marg(),
         Opt(**about.get("opt", {})),
         about.get("assign"),
-        tuple(about.get("whole", ())),
+        about.get("coarser", dict.fromkeys(about.get("whole", ()), 0)),
     )
     definitions = Definitions(saved.parameters["definitions"])
     plan = Plan.read(saved.parameters["plan"])

@@ -82,8 +82,9 @@ def check_inputs(saved: Saved, inputs: Mapping[str, str], *, name: str = "the mu
         wrong.append("weight")
     if wrong:
         raise InputError(
-            f"{name} were made for other data: {listing(sorted(wrong))} changed since. Use the data of that time, or "
-            "make new multipliers and publish all tables anew"
+            f"{name} were made for other data: {listing(sorted(wrong))} changed since. Use the data of that time. For "
+            "the data of another year say `perturb: {earlier: FILE}`, and respondents keep their multipliers; or make "
+            "new ones and publish all tables anew"
         )
     if not saved.inputs.keys() & inputs.keys():
         raise InputError(f"{name} say nothing of the data that they were made for; make new ones")

@@ -175,6 +175,8 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     """Describe which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
+    result = ("not asked for", "open") if outcome.protected.spec.trends is None else _result_of(outcome, "trend")
+    rows.append(("Trends", *result, "Somebody who divides cells of two years that one contributor dominates."))
     if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):
         result = _result_of(outcome, "conflict", always=True)
     else:

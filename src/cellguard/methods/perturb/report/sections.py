@@ -102,7 +102,7 @@ def _about_records(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]
     if made.definitions.parts:
         sums = [f"{total} = {_signed(parts)}" for total, parts in made.definitions.parts.items()]
         rows.append(("Kept sums", "; ".join(sums)))
-    counted = f"{many(len(records), 'record')}, {many(records.units, 'multiplier')}: one a respondent or holding"
+    counted = f"{many(len(records), 'record')}, {many(records.units, 'multiplier')}: one per respondent or holding"
     weighted = "; only what the sampled unit itself reported is perturbed, not what it stands for"
     rows.append(("Records", counted + ("" if records.weight is None else weighted)))
     return rows

@@ -75,7 +75,7 @@ def publish(basis, is_target, order, forced, largest):  # noqa: ANN001, ANN201
             if k == best:
                 for i in range(wide):
                     fresh[q, i] = 0
-                    shown[where[i]] -= basis[k, where[i]] != 0
+                    shown[where[i]] -= int(basis[k, where[i]] != 0)
                 continue
             common = _divisor(value, np.int64(basis[k, c]))
             sign = 1 if value > 0 else -1
@@ -86,7 +86,7 @@ def publish(basis, is_target, order, forced, largest):  # noqa: ANN001, ANN201
                 term = own * basis[k, j] - taken * basis[best, j]
                 fresh[q, i] = term
                 largest_here = max(largest_here, abs(term))
-                shown[j] += (term != 0) - (basis[k, j] != 0)
+                shown[j] += int(term != 0) - int(basis[k, j] != 0)
                 if own != 1 and divisor != 1:
                     divisor = _divisor(divisor, term)
             if divisor > 1:

@@ -17,6 +17,7 @@ from cellguard.methods.suppress.engines.insider_hiding import Hiding
 _CROWD = 1_000  # asks that rely on a cell, which take long to prove anew
 _OPEN = 60  # cells that would have to be proven by programs
 _LOOKS, _LEAST = 600, 10_000_000  # cells that programs may have in all, per unsafe cell and at least
+_PATIENCE = 200  # cells in a row that must stay suppressed, after which what is left is cheap and as little idle
 _OFTEN = 50
 
 
@@ -84,14 +85,15 @@ def clean(hiding: Hiding, may: BoolArray) -> None:
     most = programs.looked + max(_LEAST, _LOOKS * len(np.unique(coverage.asks.cell)))
     cells = np.flatnonzero(hiding.hidden & may)
     cells = cells[np.argsort(-hiding.cost[cells], kind="stable")]
-    reliance = _Reliance(coverage)
+    reliance, idle = _Reliance(coverage), 0
     for number, cell in enumerate(cells.tolist()):
-        if programs.looked > most:
+        if programs.looked > most or idle > _PATIENCE:
             break
         if number % _OFTEN == 0:
             run.tell(f"{len(cells) - number:,} secondaries that may be idle", number, len(cells))
             run.check()
         _publish(hiding, reliance, cell)
+        idle = idle + 1 if hiding.hidden[cell] else 0
 
 
 def _publish(hiding: Hiding, reliance: _Reliance, cell: int) -> None:

@@ -22,6 +22,8 @@ HIDING: tuple[Step, ...] = ((300, 4), (1_200, 4), (4_000, 8))
 _PRICE = 30.0  # of suppressing a cell of middling cost, where being noticed by somebody costs 1
 _DEAREST = 1e4  # times the middling cost
 _SCALINGS = 2
+_NARROW = {300: 0.1, 1_200: 0.02, 4_000: 0.001}  # suppressed cells that cannot move by such a share are left out
+_LOOKED = 3  # neighbourhoods in which a move of suppressed cells is looked for before others are suppressed
 _LITTLE = 1e-4  # share of the amount: a cell that moves by less pays as if it moved by so much
 _BETTER = 0.98  # of the cost: a wider neighbourhood that saves less is the last
 _LAYERS = ((3, 2), (3, 2), (3, 2))  # cheapest published cells of each relation, and how many times the step in all
@@ -41,7 +43,7 @@ class Hiding(Search):
 
     def near(self, cell: int, step: Step, amount: int) -> Positions:
         """Return suppressed cells near one, the cheapest others of their relations, and others of those again."""
-        cells = self.programs.near(cell, step, amount, self.hidden)
+        cells = self.programs.near(cell, step, amount, self.hidden, _NARROW.get(step[0], 0))
         barred, new, system = self.hidden | ~self.may, cells, self.coverage.system
         for per, times in _WIDE_LAYERS if step[0] >= _WIDE else _LAYERS:
             more = near.published_near(
@@ -104,8 +106,11 @@ class Hiding(Search):
             if not self.is_open(ask, insider):
                 continue
             cell, need, ways = int(asks.cell[ask]), int(asks.need[ask]), ways_of(int(asks.way[ask]))
+            left = self.coverage.left(ask).copy()
+            if len(left) > 1 and any(self.moved(cell, sign * need, left, steps[:_LOOKED]) for sign in ways):
+                continue
             avoid = np.array([insider] if insider >= 0 else [], np.int32)
-            if any(self.moved(cell, sign * need, avoid, steps[:1]) for sign in ways):
+            if any(self.moved(cell, sign * need, avoid, steps[:_LOOKED]) for sign in ways):
                 continue
             any(self.hide(cell, sign * need, avoid, steps) for sign in ways)
             self.run.check()

@@ -40,6 +40,7 @@ _LOOKS, _LEAST = (
     3_000,
     30_000_000,
 )  # cells that programs may have, per unsafe cell and at least: 3 CPU s a million
+_FLAT = 2  # dimensions up to which asks are looked at one by one; local moves in more go through too many cells
 _SMALL = 60_000  # merged cells up to which groups look at what asks leave open
 _LAST: tuple[Step, ...] = ((12_000, 12), (40_000, 1_000))  # the widest neighbourhoods, for the last cells
 
@@ -58,7 +59,7 @@ def mend_inside(
 
     It is safe against up to ``coalition`` respondents who tell each other what they contribute, too.
     """
-    if not system.is_flat:
+    if any(len(table.dimensions) > _FLAT for table in system.needs.tables.tables):
         return mend_in_groups(system, pattern, costs, insiders, known, coalition=coalition, run=run)
     mended = mend_by_asks(system, pattern, costs, insiders, known, run=run)
     if coalition == 1 and (mended.is_whole or system.n > _SMALL):

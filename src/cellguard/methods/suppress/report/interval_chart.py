@@ -32,7 +32,7 @@ def widths_chart(audit: Audit, intervals: Intervals) -> dict[str, Any] | None:
     ends = np.floor(np.log10(low)), np.ceil(np.log10(high) + 1e-9)
     x, y = _place(level[drawn], ends, LEFT, RIGHT), _place(width[drawn], ends, BOTTOM, TOP)
     tens = 10.0 ** np.arange(ends[0], ends[1] + 1, max(1, (ends[1] - ends[0]) // 6))
-    ticks = [f"{t:,.0f}" if t >= 1 else f"{t:g}" for t in tens.tolist()]
+    ticks = [_tick(round(np.log10(t))) for t in tens.tolist()]
     wide = int((width[drawn] >= 2 * level[drawn]).sum())
     return {
         "marks": [(round(a, 1), round(b, 1)) for a, b in zip(x.tolist(), y.tolist(), strict=True)],
@@ -41,8 +41,19 @@ def widths_chart(audit: Audit, intervals: Intervals) -> dict[str, Any] | None:
         "limit": f"M{LEFT:.0f} {BOTTOM:.0f}L{RIGHT:.0f} {TOP:.0f}",
         "open": many(int((asked & ~np.isfinite(width)).sum()), "cell") if (asked & ~np.isfinite(width)).any() else "",
         "words": f"Widths of feasibility intervals against protection levels: {many(len(drawn), 'unsafe cell')}, "
-        f"{wide:,} of them with an interval at least twice as wide as asked",
+        f"{wide:,} of them with an interval at least twice as wide as its protection level",
     }
+
+
+def _tick(power: int) -> str:
+    """Name a power of ten, in few characters.
+
+    >>> [_tick(power) for power in (-5, -1, 0, 3, 9)]
+    ['10⁻⁵', '0.1', '1', '1,000', '10⁹']
+    """
+    if -4 < power < 6:
+        return f"{10**power:,g}" if power < 0 else f"{10**power:,}"
+    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _place(values: FloatArray, ends: tuple[float, float], first: float, last: float) -> FloatArray:

@@ -24,9 +24,9 @@ from cellguard.table.table import ADDED
 _RELEASED = {
     "here": "",
     "nowhere": "not released: only protected, since an attacker can work it out from others",
-    "latent": "not released: the cells that lie behind several tables, protected where no table lists them",
-    "fitted": "not released: the cells that lie behind several tables, with counts that fit these, protected where the "
-    "tables leave no choice and no table lists them",
+    "latent": "not released: cells of the cover table of several tables, protected where no table lists them",
+    "fitted": "not released: cells of the cover table of several tables, with counts that fit these, protected where "
+    "the tables leave no choice and no table lists them",
     "sums": "not released: sums of suppressed cells, protected since the rules call them unsafe",
     "earlier": "of an earlier release: what it shows is known, and it is not released again",
 }

@@ -50,6 +50,13 @@ def test_attribute_multipliers_perturb_the_ratio():
     assert found[0].figures["moved"] == pytest.approx(0.006375, abs=1e-6)
 
 
+def test_a_multiplier_that_changes_next_to_nothing_perturbs_no_ratio():
+    m = {"x24": np.array([1.1, 1, 1, 1, 1]), "x25": np.array([1.1 * (1 + 1e-7), 1, 1, 1, 1])}
+    values = {"x24": [100.0, 5, 6, 7, 8], "x25": [105.0, 5, 6, 7, 8]}
+    _, (found,) = check(values, m, list("Abcde"), list("NSSSS"))
+    assert found.blocks and "to within 0.01 %" in found.text
+
+
 def test_one_response_alone_gives_no_ratio():
     m = np.array([1.1, 1, 1, 1, 1, 1])
     values = {"X": [9.0, 5, 5, 6, 7, 8], "Z": [0.0, 5, 5, 6, 7, 8]}

@@ -1,0 +1,1 @@
+"""The register of a source: everything that was ever answered from it, in one durable place."""

@@ -1,0 +1,126 @@
+"""Maps in the studio: from points to a map, settings that are tried live, and a run that can be repeated."""
+
+import csv
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from cellguard.faces.studio.app import guarded
+from cellguard.faces.studio.studio import Studio
+from unit.faces.studio.conftest import PORT, Page
+
+from system import command
+
+_RANDOM = np.random.default_rng(1)
+_POINTS = np.vstack([_RANDOM.normal(50, 8, (200, 2)), _RANDOM.uniform(0, 100, (60, 2))])
+SHOPS = "east,north,kind\n" + "".join(f"{x:.1f},{y:.1f},{'ab'[i % 2]}\n" for i, (x, y) in enumerate(_POINTS))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "shops.csv").write_text(SHOPS)
+    return tmp_path
+
+
+@pytest.fixture
+def studio(folder):
+    return Studio(folder)
+
+
+@pytest.fixture
+def mapped(maker):
+    told = maker.post("jobs", data="shops.csv", job="map.yaml", map={"x": "east", "y": "north", "size": 10.0}).json()
+    assert told["error"] == "" and told["method"] == "redistribute"
+    return maker
+
+
+def test_settings_are_tried_without_being_written(mapped, folder):
+    before = (folder / "map.yaml").read_text()
+    own = mapped.post("map/try").json()
+    assert own["settings"] == {"size": 10.0, "algorithm": "group", "outliers": "remove", "min_frequency": 3}
+    drawn = own["map"]
+    assert sum(drawn["before"]) == 260 and min(v for v in drawn["after"] if v is not None) >= 3
+    assert sum(value < 3 for value in drawn["before"]) == own["figures"]["sensitive"] > 0
+    more = mapped.post("map/try", min_frequency=8, outliers="keep").json()
+    assert min(v for v in more["map"]["after"] if v is not None) >= 8 and "8 records or more" in more["headline"]
+    assert sum(v or 0 for v in more["map"]["after"]) == 260
+    wide = mapped.post("map/try", size=25.0).json()
+    assert len(wide["map"]["q"]) < len(drawn["q"]) and wide["size"] == 25.0
+    cheap, dear = (mapped.post("map/try", algorithm=name).json()["figures"]["mu"] for name in ("optimal", "everybody"))
+    assert cheap <= own["figures"]["mu"] and cheap <= dear
+    assert (folder / "map.yaml").read_text() == before
+
+
+def test_what_is_tried_is_what_the_command_line_makes_once_it_is_written(mapped, folder, studio):
+    version = mapped.get("job").json()["version"]
+    tried = mapped.post("map/try", size=14.0, min_frequency=4).json()["map"]
+    assert mapped.put("map", size=14.0, min_frequency=4, version=version).status_code == 200
+    assert mapped.put("map", size=15.0, version=version).status_code == 409  # made from an older version
+    text = (folder / "map.yaml").read_text()
+    assert "size: 14.0" in text and "min_frequency: 4" in text and text.startswith("# A cellguard job")
+    mapped.post("protect")
+    mapped.wait(studio)
+    (run,) = mapped.get("runs").json()["runs"]
+    assert run["released"] and run["standing"]["again"]  # counts draw no random numbers
+    with (folder / "map-runs/001/release/map.csv").open() as file:
+        released = sorted(int(row["value"]) for row in csv.DictReader(file))
+    assert released == sorted(v for v in tried["after"] if v is not None)
+    assert command.run(*run["standing"]["command"].split()[1:], cwd=folder).returncode == 0
+    for path in (folder / "map-runs/001/release").iterdir():
+        assert path.read_bytes() == (folder / "out/release" / path.name).read_bytes(), path.name
+
+
+def test_a_checker_may_try_and_not_write(mapped, app, sessions):
+    checker = Page(app, sessions, "checker", "Bea")
+    assert checker.post("map/try", size=20.0).status_code == 200
+    assert checker.put("map", size=20.0, version="").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "said", [{"size": 0.0}, {"size": -1.0}, {"size": 1e-9}, {"min_frequency": 1}, {"algorithm": "x"}, {"x": "kind"}]
+)
+def test_settings_that_cannot_be_are_refused_in_words(mapped, said):
+    answer = mapped.post("map/try", **said)
+    assert answer.status_code == 422 and "internal" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize("points", [("east", "kind"), ("east", "east"), ("east", "no"), ("east", "'}\nversion: 2")])
+def test_what_has_no_coordinates_makes_no_map(maker, folder, points):
+    answer = maker.post("jobs", data="shops.csv", map=dict(zip("xy", points, strict=True)))
+    assert answer.status_code == 422 and not (folder / "job.yaml").exists()
+
+
+def test_a_job_of_tables_makes_no_map(maker):
+    maker.post("jobs", data="shops.csv", tables=[{"by": ["kind"], "value": "count"}])
+    assert maker.post("map/try").status_code == 422
+    assert maker.put("map", size=3.0, version="").status_code == 422
+
+
+def test_too_fine_a_map_is_not_tried(folder, sessions, monkeypatch):
+    from cellguard.methods.maps import trial
+
+    monkeypatch.setattr(trial, "_MOST_TRIED", 20)
+    maker = Page(guarded(Studio(folder), sessions, {"127.0.0.1"}, PORT), sessions, "maker", "Ada")
+    maker.post("jobs", data="shops.csv", job="map.yaml", map={"x": "east", "y": "north", "size": 5.0})
+    assert "too many to be drawn" in maker.post("map/try").json()["error"]
+    assert maker.post("map/try", size=60.0).status_code == 200
+
+
+def test_a_map_is_checked_and_signed_and_two_runs_are_told_apart(mapped, app, sessions, studio):
+    mapped.post("protect")
+    mapped.wait(studio)
+    mapped.put("map", min_frequency=5, version=mapped.get("job").json()["version"])
+    mapped.post("protect")
+    mapped.wait(studio)
+    changed = mapped.get("runs/2/difference")
+    assert changed.status_code == 200 and changed.json()["other"] == 1
+    assert changed.json()["figures"] or changed.json()["many"]
+    assert mapped.post("decide", what="request", run=2).status_code == 200
+    checker = Page(app, sessions, "checker", "Bea")
+    assert checker.post("decide", what="accept", run=2).status_code == 200
+    signed = mapped.get("runs/2/download/release")
+    names = zipfile.ZipFile(io.BytesIO(signed.content)).namelist()
+    assert {"map.csv", "map.geojson", "sign-off.json"} <= set(names)
+    assert not [name for name in names if "before" in name or "transfers" in name]
