@@ -33,12 +33,12 @@ class TabularAdjustment(Chosen):
     Examples
     --------
     >>> import cellguard as cg
-    >>> firms = {"region": ["N"] * 2 + ["S"] * 9 + ["W"] * 9, "pay": [10] * 2 + [50] * 9 + [30] * 9}
+    >>> firms = {"region": ["N"] * 2 + ["S"] * 9 + ["W"] * 9, "pay": [10] * 2 + [50] * 8 + [51] + [30] * 9}
     >>> made = cg.protect(firms, by=["region"], value="pay", rules=cg.MinFrequency(3),
     ...                   method=TabularAdjustment(keep=["Total"], unproven="accept"))
     >>> total, north, *rest = map(int, made.release["table"].value)
     >>> total, north, north + sum(rest)
-    (740, 22, 740)
+    (741, 22, 741)
     """
 
     weights: str = "one"

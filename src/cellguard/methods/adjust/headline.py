@@ -15,7 +15,8 @@ _METHOD = (
         "known_cells",
         "attackers who know which cells were unsafe",
         "Somebody who knows, or works out from the rules, which cells were unsafe: their true value is then not within "
-        "the protection level of the published one, and mostly lies just at its end, on one of two sides.",
+        "the protection level of the published one, and mostly lies just at its end, on one of two sides. "
+        "Where most true values are round, digits may tell which cells moved.",
     ),
     NotChecked(
         "known_sides",

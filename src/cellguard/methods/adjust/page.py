@@ -66,7 +66,7 @@ def _grid(done: AdjustmentResult, number: int) -> Grid:
     status, reasons = done.status(number), done.assessed.findings.by_table[number].reasons()
     grid = marked_grid(table, table.decimals, kept, [_MARKS[status[row]] for row in kept.tolist()])
     plan, at = done.adjusted.plan, cells[kept]
-    size = 10.0 ** -plan.decimals.astype(float)
+    size = plan.grid * 10.0 ** -plan.decimals.astype(float)
     shown = np.where(plan.shown, done.adjusted.value * size, np.nan)
     true = plan.grains.value * plan.grains.size()
     grid["views"] = [

@@ -26,14 +26,17 @@ _DUST = 2.0**-50  # what floating-point arithmetic may add to a level, relative 
 class Plan:
     """How each distinct cell of a set may move.
 
-    ``start`` is the true value in units, rounded; ``low`` and ``high`` are the ends of what may be published, equal for
-    cells that stay. ``primary`` cells are published at most at ``below`` or at least at ``above``, whichever of
-    ``may_fall`` and ``may_rise`` they can. ``need_below`` and ``need_above`` are these distances in grains.
+    ``grid`` is how many units of the last decimal one unit of a move is: more than one where all true values are round,
+    since digits would tell which cells moved. ``start`` is the true value in units, rounded; ``low`` and ``high`` are
+    the ends of what may be published, equal for cells that stay. ``primary`` cells are published at most at ``below``
+    or at least at ``above``, whichever of ``may_fall`` and ``may_rise`` they can. ``need_below`` and ``need_above`` are
+    these distances in grains.
     """
 
     tables: TableSet
     grains: Grains
     decimals: LongArray
+    grid: LongArray
     start: LongArray
     low: LongArray
     high: LongArray
@@ -70,9 +73,11 @@ def plan_of(job: Job, needs: Requirements) -> Plan:
     n, grains = len(tables), listed_grains(tables)
     decimals = _decimals(tables)
     step = 10 ** (grains.decimals - decimals)
+    grid = _grid(tables, grains.value, step)
+    step = step * grid
     start = (2 * grains.value + step) // (2 * step)
     kept, shown = _kept(job, tables, needs.primary)
-    low, high = _bounds(needs.world.lower[:n], needs.world.upper[:n], decimals)
+    low, high = _bounds(needs.world.lower[:n], needs.world.upper[:n], decimals, grid)
     start = np.clip(start, low, high)
     fixed = kept | (grains.value == 0)
     low, high = np.where(fixed, start, low), np.where(fixed, start, high)
@@ -85,6 +90,7 @@ def plan_of(job: Job, needs: Requirements) -> Plan:
         tables,
         grains,
         decimals,
+        grid,
         start,
         low,
         high,
@@ -108,9 +114,9 @@ def _levels(level: FloatArray, scale: FloatArray, step: LongArray) -> LongArray:
     return np.where(level > 0, np.maximum(whole, step), 0)
 
 
-def _bounds(lower: FloatArray, upper: FloatArray, decimals: LongArray) -> tuple[LongArray, LongArray]:
+def _bounds(lower: FloatArray, upper: FloatArray, decimals: LongArray, grid: LongArray) -> tuple[LongArray, LongArray]:
     """Return the a-priori bounds in units, rounded inwards."""
-    scale = 10.0 ** decimals.astype(float)
+    scale = 10.0 ** decimals.astype(float) / grid
     low = np.ceil(np.clip(lower * scale, -FAR, FAR) - 1e-9)
     high = np.floor(np.clip(upper * scale, -FAR, FAR) + 1e-9)
     return low.astype(np.int64), np.maximum(low, high).astype(np.int64)
@@ -132,6 +138,18 @@ def _decimals(tables: TableSet) -> LongArray:
     if (most > least).any():
         raise JobError(_mixed(tables))
     return decimals
+
+
+def _grid(tables: TableSet, value: LongArray, step: LongArray) -> LongArray:
+    """Return the units of which all true values of a response are multiples; 1 where some have more decimals."""
+    grid = np.ones(len(tables), np.int64)
+    names = {t.response for t in tables.tables}
+    for group in [names] if tables.equations else [{name} for name in sorted(names)]:
+        of = [c for t, c in zip(tables.tables, tables.cells_of, strict=True) if t.response in group]
+        cells = np.unique(np.concatenate(of))
+        if not (value[cells] % step[cells]).any():
+            grid[cells] = max(int(np.gcd.reduce(np.abs(value[cells] // step[cells]), initial=0)), 1)
+    return grid
 
 
 def _mixed(tables: TableSet) -> str:

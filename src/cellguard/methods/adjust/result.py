@@ -52,7 +52,9 @@ class AdjustmentResult(Result):
             if table.release != "here":
                 continue
             rows = np.flatnonzero(~table.unpublished)
-            units: Sequence[int | None] = [int(x) for x in self.adjusted.value[cells[rows]].tolist()]
+            at = cells[rows]
+            told = self.adjusted.value[at] * self.adjusted.plan.grid[at]
+            units: Sequence[int | None] = [int(x) for x in told.tolist()]
             codes = tuple(
                 np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True)
             )
@@ -81,9 +83,8 @@ class AdjustmentResult(Result):
     def moved(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """How far each distinct cell is from its true value."""
         plan = self.adjusted.plan
-        return np.abs(
-            self.adjusted.value * 10.0 ** -plan.decimals.astype(float) - plan.grains.value * plan.grains.size()
-        )
+        told = self.adjusted.value * plan.grid * 10.0 ** -plan.decimals.astype(float)
+        return np.abs(told - plan.grains.value * plan.grains.size())
 
     def status(self, number: int) -> list[str]:
         """Return the status of each cell of one table."""

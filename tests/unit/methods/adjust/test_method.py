@@ -82,6 +82,12 @@ def test_linked_tables_show_one_value_and_add_up(folder):
         assert units["Total", sector] == sum(v for (r, s), v in units.items() if s == sector and r != "Total")
 
 
+def test_digits_do_not_tell_which_cells_moved(folder):
+    made = run(job_of(folder, table("a", ["region", "sector"], decimals=2)))
+    assert made.summary["set"]["adjusted"] > 0
+    assert all(value.endswith("0") for value in made.release["a"].value), "all true values have one decimal"
+
+
 def test_what_does_not_go_together_is_refused(folder):
     one, other = table("a", ["region"]), table("b", ["sector"], protect={"weights": "value"})
     with pytest.raises(JobError, match="share `weights`; they say 'a: one', 'b: value'"):

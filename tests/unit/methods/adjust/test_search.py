@@ -37,7 +37,7 @@ def adjusted(folder, names, rules=None, attack=None, decimals=None, **said):
 
 
 def arrays(done, shape):
-    """True and published values, levels, and unsafe cells, as arrays with totals first."""
+    """True and published values, levels, and unsafe cells, as arrays with totals first, in units of moves."""
     needs, table, plan = done.assessed.needs, done.tables[0], done.adjusted.plan
     at, size = tuple(table.codes), tuple(n + 1 for n in shape)
     cells = done.assessed.tables.cells_of[0]
@@ -47,10 +47,14 @@ def arrays(done, shape):
         full[at] = np.asarray(values)[cells]
         return full
 
+    grid = plan.grid[0]  # of which all true values are multiples
     levels = [np.maximum(level, needs.sliding) for level in (needs.lower, needs.upper)]
-    below, above = (np.where(level > 0, np.maximum(np.ceil(level - 1e-9), 1), np.inf) for level in levels)
+    below, above = (np.where(level > 0, np.maximum(np.ceil(level / grid - 1e-9), 1), np.inf) for level in levels)
     return (
-        *map(laid, (needs.tables.value.astype(int), done.adjusted.value, below, above, needs.primary, plan.weight)),
+        *map(
+            laid,
+            (needs.tables.value.astype(int) // grid, done.adjusted.value, below, above, needs.primary, plan.weight),
+        ),
     )
 
 
