@@ -206,7 +206,9 @@ def test_the_built_in_formats_are_declared_like_any_other():
     said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["cellguard.formats"]
     assert said == formats._BUILT_IN
     assert [formats.find_format(name).name for name in said] == list(said)
-    assert formats.format_names()[:8] == ["csv", "csvw", "datapackage", "html", "parquet", "px", "sdmx", "xlsx"]
+    assert formats.format_names()[:9] == [
+        *("csv", "csvw", "datapackage", "eurostat", "html", "parquet", "px", "sdmx", "xlsx")
+    ]
 
 
 def test_a_release_without_tables_has_its_metadata(tmp_path):

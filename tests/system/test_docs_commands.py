@@ -29,7 +29,7 @@ SHOWN = re.compile(r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.S)
 # `make` and containers are no commands of cellguard; the demo and later tables have tests of their own.
 OTHER_PROGRAMS = ("make", "docker")
-ELSEWHERE = ("cellguard demo", "cellguard studio", "cellguard perturb later.yaml")
+ELSEWHERE = ("cellguard demo", "cellguard studio", "cellguard serve", "cellguard perturb later.yaml")
 
 
 def blocks(page, kind):

@@ -199,7 +199,7 @@ def test_the_verifier_asks_whom_the_rows_are_of(both, tmp_path):
 
 def test_the_verifier_asks_for_the_difference(both, tmp_path, monkeypatch):
     monkeypatch.setattr("cellguard.inputs.tables.with_differences", lambda job, *_: job)
-    monkeypatch.setattr("cellguard.methods.suppress.headline.unjudged", lambda tables: [])
+    monkeypatch.setattr("cellguard.seam.open_attacks.unjudged", lambda tables: [])
     OutputFolder(tmp_path / "out").write(run(both))
     assert "the difference was not judged of the populations of whole and live" in details(tmp_path / "out")
 

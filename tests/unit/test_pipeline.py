@@ -145,7 +145,9 @@ def test_groupings_that_do_not_nest_are_a_warning(run):
 
 
 def test_a_second_grouping_needs_a_hierarchy(run):
-    with pytest.raises(JobError, match="dimension 'region': the grouping 'coast' needs levels, parents, digits or hrc"):
+    with pytest.raises(
+        JobError, match="dimension 'region': the grouping 'coast' needs levels, parents, digits, hrc or codelist"
+    ):
         run(ALSO.replace(", parents: coast.csv", ""))
 
 

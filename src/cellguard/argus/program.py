@@ -57,7 +57,7 @@ def _run(asked: argparse.Namespace, tell: Callable[[str], None]) -> int:
     from cellguard.argus.batch_run import BatchRun
     from cellguard.argus.logbook import Logbook
 
-    temporary = _folder(asked.tempdir)
+    temporary, usual = _folder(asked.tempdir), tempfile.tempdir
     if temporary:
         tempfile.tempdir = str(temporary)
     logbook = Logbook(Path(asked.logbook) if _named(asked.logbook) else None)
@@ -66,6 +66,7 @@ def _run(asked: argparse.Namespace, tell: Callable[[str], None]) -> int:
     finally:
         for wrong in logbook.close():
             tell(wrong)
+        tempfile.tempdir = usual
 
 
 def _named(name: str | None) -> bool:

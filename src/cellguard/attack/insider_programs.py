@@ -61,7 +61,7 @@ class Programs:
     def near(self, cell: int, step: Step, amount: int, hidden: BoolArray, narrow: float = _NARROW) -> Positions:
         """Return suppressed cells around one, in rising order, without those that are narrower than a share of it."""
         most, per = step
-        least = abs(amount) * narrow
+        least = float(abs(amount) * narrow)
         rows = self.system.rows
         found = near.widest_near(cell, most, per, least, self.row_start, self._row_cells, rows, hidden, self._width)
         return np.sort(found).astype(np.intp)

@@ -61,9 +61,8 @@ def compare(inside: Path, again: RebuiltInputs) -> dict[str, str | None]:
 
 
 def _job(inside: Path, job: Job) -> str | None:
-    """Compare what the jobs say, but for where results are written."""
-    stored = yaml.safe_load((inside / "job.yaml").read_text(encoding="utf-8"))
-    wanted = yaml.safe_load(yaml.safe_dump(job.model_dump()))
+    """Compare what the jobs say, but for where results are written; what an older one does not say has its default."""
+    stored, wanted = (yaml.safe_load(yaml.safe_dump(one.model_dump())) for one in (Job.load(inside / "job.yaml"), job))
     place = _first_difference({**stored, "output": None}, {**wanted, "output": None})
     return None if place is None else f"the stored job differs from this one in {place or 'its form'}"
 
