@@ -9,8 +9,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
 
+# Browsers and servers wait a lot, so one worker more than there are cores.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: kernels lint browser servers
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores. Spark is large, so it
 # is installed meanwhile, and tested last.

@@ -311,7 +311,7 @@ def test_the_demo_refuses_a_folder_that_is_not_empty(demo):
 
 
 def test_the_demo_in_words_and_in_another_size(tmp_path):
-    done = run("demo", "--rows", "200", "--out", "d", cwd=tmp_path)
+    done = run("demo", "--rows", "100", "--out", "d", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (
         re.search(r"^Safe against outsiders and every single respondent", done.stdout, re.M)
@@ -326,7 +326,7 @@ def test_the_demo_in_words_and_in_another_size(tmp_path):
     said = [line for line in done.stdout.splitlines() if "respondents together" in line.lower()]
     assert said == [firms, f"Claimed: {firms}", register, f"Claimed: {register}"]
     assert "\x1b" not in done.stdout
-    assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 201
+    assert len((tmp_path / "d/firms.csv").read_text().splitlines()) == 101
 
 
 def test_a_large_demo_is_written_in_chunks(tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ HELD = re.compile(r"^`([\w.-]+)` has [^\n]*:\n\n```text\n(.*?)```", re.S | re.M)
 SHOWN = re.compile(r"```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.S)
 # `make` and containers are no commands of cellguard; the demo and later tables have tests of their own.
-OTHER_PROGRAMS = ("make", "docker")
+OTHER_PROGRAMS = ("make", "docker", "curl")
 ELSEWHERE = ("cellguard demo", "cellguard studio", "cellguard serve", "cellguard perturb later.yaml")
 
 

@@ -103,7 +103,7 @@ def test_without_jinja2_tables_are_protected_and_one_is_told_how_to_get_a_report
 
 
 def test_the_demo_works_without_any_extra(tmp_path):
-    done = run_without("jinja2", "demo", "--rows", "200", cwd=tmp_path)
+    done = run_without("jinja2", "demo", "--rows", "100", cwd=tmp_path)
     assert done.returncode == 0 and "pip install 'cellguard[report]'" in done.stdout
 
 

@@ -113,7 +113,7 @@ def test_by_mouse_from_a_file_to_a_signed_release(enter, serve, tmp_path):
     cell(page, "food", "North").click()
     told.locator("[data-state=must_publish]").click()
     page.locator("#cell [data-state=must_publish][aria-pressed=true]").wait_for()
-    assert "apriori: job.firms.states.csv" in page.locator("#job-text").input_value()
+    page.wait_for_function("document.querySelector('#job-text').value.includes('apriori: job.firms.states.csv')")
     room(page, "protect")
     page.locator("button#protect").click()
     page.locator("details.run .headline", has_text="Safe against").wait_for()
