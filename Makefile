@@ -14,7 +14,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: kernels lint browser servers
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-# The same kinds of brute force as in `make test`, in larger numbers: about four minutes on two cores. Spark is large, so it
+# The same kinds of brute force as in `make test`, in larger numbers: about eight minutes on two cores. Spark is large, so it
 # is installed meanwhile, and tested last.
 ENGINES := tests/contracts/test_engines.py
 test-long: kernels servers

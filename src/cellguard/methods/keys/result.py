@@ -89,7 +89,7 @@ class KeysResult(Result):
 
     @property
     def over(self) -> BoolArray:
-        """Which distinct cells an attacker comes too near to."""
+        """Which distinct cells an attacker can estimate more closely than allowed."""
         return np.asarray(self.largest > self.spec.limit, bool)
 
     @cached_property
