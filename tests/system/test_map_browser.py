@@ -96,7 +96,7 @@ def test_zoom_by_button_wheel_and_keyboard(visit):
 def test_a_hexagon_tells_about_itself(visit, outcome):
     done = outcome.protected
     cell = int(np.argmax(done.after))
-    q, r = int(done.hexagons.q[cell]), int(done.hexagons.r[cell])
+    q, r = int(done.tiles.q[cell]), int(done.tiles.r[cell])
     place = f"const v = cellguardMap.view, x = {q} + {r} / 2, y = -{r} * Math.sqrt(3) / 2;"
     for name, words in (
         ("internal", f"h{q}:{r}: before {done.before[cell]:.0f}, after {done.after[cell]:.0f}."),

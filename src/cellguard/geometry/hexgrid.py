@@ -9,16 +9,20 @@ its axial coordinates (q, r): its centre is (x0 + dx (q + r/2), y0 + dy r/2), it
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.arrays import FloatArray, LongArray
 from cellguard.errors import InputError
+from cellguard.geometry.space import HEXAGONAL, Space
+from cellguard.geometry.tiling import Shape, of_corners
 
 SQRT3 = math.sqrt(3.0)
-_FARTHEST = 2.0**30  # hexagons from the origin: sums of coordinates must stay exact
+FARTHEST = 2.0**30  # cells from the origin: sums of coordinates must stay exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Grid:
     """A hexagonal grid: the steps between the centres of one lattice, and the centre of hexagon (0, 0).
 
     >>> grid = Grid.of_size(10.0)
-    >>> [part.tolist() for part in grid.hexagons(np.array([1.0, 9.0, 5.0]), np.array([2.0, -1.0, 8.0]))]
+    >>> [part.tolist() for part in grid.places(np.array([1.0, 9.0, 5.0]), np.array([2.0, -1.0, 8.0]))]
     [[0, 1, 0], [0, 0, 1]]
     """
 
@@ -34,6 +38,7 @@ class Grid:
     dy: float
     x0: float = 0.0
     y0: float = 0.0
+    word: ClassVar[str] = "hexagon"
 
     def __post_init__(self) -> None:
         if not (self.dx > 0 and self.dy > 0 and math.isfinite(self.dx) and math.isfinite(self.dy)):
@@ -50,7 +55,7 @@ class Grid:
 
         Its corner and its steps tell the extreme coordinates of the points exactly; `fit_round` does not.
         """
-        (left, wide), (low, high) = _range(x), _range(y)
+        (left, wide), (low, high) = width(x), width(y)
         return cls(wide / bins, high * SQRT3 / (bins * shape), left, low)
 
     @classmethod
@@ -61,7 +66,7 @@ class Grid:
         Grid(dx=0.19, dy=0.31, x0=0.0, y0=0.0)
         """
         exact = cls.fit(x, y, bins, shape)
-        return cls(_rounded(exact.dx), _rounded(exact.dy))
+        return cls(rounded(exact.dx), rounded(exact.dy))
 
     @classmethod
     def fit_regular(cls, x: FloatArray, bins: int = 30) -> Grid:
@@ -70,20 +75,54 @@ class Grid:
         >>> Grid.fit_regular(np.array([150_000.0, 163_400.0]), 30) == Grid.of_size(450.0)
         True
         """
-        return cls.of_size(_rounded(_range(x)[1] / bins))
+        return cls.of_size(rounded(width(x)[1] / bins))
+
+    @property
+    def size(self) -> float:
+        """How wide a hexagon is."""
+        return self.dx
+
+    def space(self, q: LongArray, r: LongArray) -> Space:
+        """Return who is whose neighbour among distinct hexagons."""
+        return Space.of_lattice(q, r, HEXAGONAL, self.word)
+
+    def codes(self, q: LongArray, r: LongArray) -> list[str]:
+        """Return what hexagons are called: h, and their axial coordinates."""
+        return [f"h{one}:{other}" for one, other in zip(q.tolist(), r.tolist(), strict=True)]
+
+    def shapes(self, q: LongArray, r: LongArray) -> Sequence[Shape]:
+        """Return the outlines of hexagons."""
+        return of_corners(self.corners(q, r))
+
+    def columns(self, q: LongArray, r: LongArray) -> Mapping[str, list[Any]]:
+        """Return the axial coordinates."""
+        return {"q": q.tolist(), "r": r.tolist()}
+
+    def drawn(self, q: LongArray, r: LongArray) -> Mapping[str, Any]:
+        """Return what a page needs to draw hexagons."""
+        return {
+            "shape": "hexagon",
+            "q": q.tolist(),
+            "r": r.tolist(),
+            "step": [self.dx, self.dy],
+        }
+
+    def about(self) -> Mapping[str, Any]:
+        """Return the steps of the lattice."""
+        return {"of": "hexagons", "dx": self.dx, "dy": self.dy}
 
     def coarser(self) -> Grid:
         """Return a grid of hexagons a quarter wider; regular ones stay so."""
         if self == Grid.of_size(self.dx):
-            return Grid.of_size(_rounded(1.25 * self.dx, 3))
-        return Grid(_rounded(1.25 * self.dx, 3), _rounded(1.25 * self.dy, 3), self.x0, self.y0)
+            return Grid.of_size(rounded(1.25 * self.dx, 3))
+        return Grid(rounded(1.25 * self.dx, 3), rounded(1.25 * self.dy, 3), self.x0, self.y0)
 
-    def hexagons(self, x: FloatArray, y: FloatArray) -> tuple[LongArray, LongArray]:
+    def places(self, x: FloatArray, y: FloatArray) -> tuple[LongArray, LongArray]:
         """Return the axial coordinates of the hexagon of each point: that of the nearest centre."""
         sx, sy = (x - self.x0) / self.dx, (y - self.y0) / self.dy
         if not (np.isfinite(sx).all() and np.isfinite(sy).all()):
             raise InputError("a coordinate is missing or infinite; leave the point out, or give its place")
-        if len(sx) and max(np.abs(sx).max(), np.abs(sy).max()) > _FARTHEST:
+        if len(sx) and max(np.abs(sx).max(), np.abs(sy).max()) > FARTHEST:
             raise InputError("the hexagons are far too small for coordinates of this size; choose a larger `size`")
         column, row = np.floor(sx + 0.5), np.floor(sy + 0.5)
         aside, above = np.floor(sx), np.floor(sy)
@@ -129,7 +168,7 @@ def distinct(q: LongArray, r: LongArray) -> tuple[LongArray, LongArray, npt.NDAr
     return keys // height, keys % height + low, place.ravel()
 
 
-def _range(values: FloatArray) -> tuple[float, float]:
+def width(values: FloatArray) -> tuple[float, float]:
     """Return the smallest value and the width of the range, 1 if all are the same."""
     if not len(values):
         raise InputError("there is no point to make a map of")
@@ -137,6 +176,6 @@ def _range(values: FloatArray) -> tuple[float, float]:
     return low, (high - low) or 1.0
 
 
-def _rounded(value: float, digits: int = 2) -> float:
+def rounded(value: float, digits: int = 2) -> float:
     """Return a number with so many significant digits."""
     return float(f"{value:.{digits}g}")

@@ -1,7 +1,7 @@
 """The coordinate systems of geographic files, and coordinates in degrees, which GeoJSON has by its standard (RFC 7946).
 
-A coordinate system goes by the name that files and people give it, as ``EPSG:28992``. GDAL turns it into degrees
-(extra `geo`).
+A coordinate system goes by the name that files and people give it, as ``EPSG:28992``. The extra `geo` turns
+coordinates from one into another: GDAL into degrees, and PROJ into any system of equal areas.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, MissingExtra
 from cellguard.reading.features import FEATURES, GEOJSON
+from cellguard.reading.geoparquet import PARQUET_ENDINGS, system_of
+
+if TYPE_CHECKING:
+    from pyproj import CRS
 
 WGS84 = "EPSG:4326"
 _WGS84 = frozenset({WGS84, "OGC:CRS84", "urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:EPSG::4326"})
@@ -33,8 +40,11 @@ def coordinate_system(path: Path) -> str | None:
             head = file.read(_HEAD)
             file.seek(max(path.stat().st_size - _HEAD, 0))
             ends = head + b" " + file.read()
-        named = _NAMED.search(ends)
-        return _plain(named[1].decode()) if named else WGS84
+        found = _NAMED.search(ends)
+        return _plain(found[1].decode()) if found else WGS84
+    if kind in PARQUET_ENDINGS:
+        system = system_of(path)
+        return system if system is None or isinstance(system, str) else named(system)
     if kind not in FEATURES:
         return None
     from pyogrio import read_info
@@ -84,6 +94,75 @@ def to_degrees(x: FloatArray, y: FloatArray, crs: str) -> tuple[FloatArray, Floa
     if len(places) != len(x) or not np.isfinite(places).all():
         raise InputError(f"`crs: {crs}`: some coordinates are outside of what this system is for")
     return places[:, 0], places[:, 1]
+
+
+def need_gdal(what: str) -> None:
+    """Raise `MissingExtra` if geographic files cannot be written here; ``what`` was asked for."""
+    _need("pyogrio", what)
+
+
+def described(crs: str) -> Mapping[str, Any]:
+    """Return a coordinate system in full, as PROJJSON, which GeoParquet asks for."""
+    _need("pyproj", f"`crs: {crs}` in GeoParquet")
+    return cast("Mapping[str, Any]", _system(crs).to_json_dict())
+
+
+def named(system: Mapping[str, Any]) -> str | None:
+    """Return the name of a coordinate system in PROJJSON; None if it has none that people would write.
+
+    >>> named({"id": {"authority": "EPSG", "code": 3035}}), named({"name": "ours"})
+    ('EPSG:3035', None)
+    """
+    known = system.get("id") or {}
+    return _plain(f"{known['authority']}:{known['code']}") if {"authority", "code"} <= set(known) else None
+
+
+def projected(x: FloatArray, y: FloatArray, crs: str | None, into: str) -> tuple[FloatArray, FloatArray]:
+    """Return coordinates in another system, which must be one of metres and of equal areas."""
+    if crs is None:
+        raise InputError(f"`project: {into}` needs the coordinate system of x and y; name it, as `crs: EPSG:4326`")
+    _need("pyproj", f"`project: {into}`")
+    from pyproj import Transformer
+    from pyproj.exceptions import ProjError
+
+    source, target = _system(crs), _system(into)
+    if not (target.is_projected and "equal area" in _how(target).lower() and _in_metres(target)):
+        raise InputError(
+            f"`project: {into}` is no system of equal areas in metres; take EPSG:3035 in Europe, EPSG:5070 in the "
+            "United States, EPSG:6933 for the world"
+        )
+    try:
+        far_x, far_y = Transformer.from_crs(source, target, always_xy=True).transform(x, y, errcheck=True)
+    except ProjError:
+        far_x, far_y = np.full(len(x), np.inf), np.full(len(x), np.inf)
+    if not (np.isfinite(far_x).all() and np.isfinite(far_y).all()):
+        raise InputError(
+            f"`project: {into}`: some coordinates are no places of {crs}, or outside of what {into} is for"
+        )
+    return np.asarray(far_x, float), np.asarray(far_y, float)
+
+
+def _system(crs: str) -> CRS:
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        return CRS.from_user_input(crs)
+    except CRSError:
+        raise InputError(f"`crs: {crs}` is no coordinate system that is known; write it as EPSG:28992") from None
+
+
+def _how(system: CRS) -> str:
+    return "" if system.coordinate_operation is None else str(system.coordinate_operation.method_name)
+
+
+def _in_metres(system: CRS) -> bool:
+    return all(axis.unit_name == "metre" for axis in system.axis_info)
+
+
+def _need(module: str, what: str) -> None:
+    if find_spec(module) is None:
+        raise MissingExtra(f"{what} needs an extra; get it with: pip install 'cellguard[geo]'")
 
 
 def _plain(crs: str) -> str:

@@ -31,7 +31,8 @@ def check_readable(path: Path) -> None:
         if path.is_symlink() and not path.exists():
             raise InputError(f"{str(path)!r} is a link that leads nowhere; check where its file is")
         if not path.is_file():
-            raise InputError(f"no file {str(path)!r}; check its name and its folder")
+            home = "; ~ is not taken for your home folder here, so write that out" if "~" in Path(path).parts else ""
+            raise InputError(f"no file {str(path)!r}; check its name and its folder{home}")
         path.open("rb").close()
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror}; check its permissions") from None

@@ -14,19 +14,20 @@ from cellguard.errors import InputError, MissingExtra, file_name
 _ERROR = re.compile(rb'<(?:\w+:)?c\b(?=[^>]*\bt="e")[^>]*\br="([A-Z]+[0-9]+)"')
 _CHUNK, _LONGEST = 1 << 20, 1 << 10
 _EXACT = 2.0**53
+EXCEL = frozenset({".xlsx", ".xlsm"})
 
 
 def read_excel(path: Path) -> Mapping[str, Sequence[Any]]:
     """Return the columns of the first sheet, whose first row names them; rows without any entry are passed over."""
     try:
-        from python_calamine import CalamineWorkbook, SheetTypeEnum
+        from python_calamine import CalamineWorkbook
     except ImportError:
         raise MissingExtra(
             f"{file_name(path)}: Excel files need an extra: pip install 'cellguard[excel]'; or save it as CSV"
         ) from None
+    sheets = sheet_names(path)
+    _refuse_errors(path, sheets[0])
     with CalamineWorkbook.from_path(str(path)) as book:
-        sheets = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
-        _refuse_errors(path, sheets[0])
         entries = book.get_sheet_by_name(sheets[0]).to_python(skip_empty_area=False)
     rows = [row for row in entries if any(entry != "" for entry in row)]
     if not rows:
@@ -39,6 +40,14 @@ def read_excel(path: Path) -> Mapping[str, Sequence[Any]]:
             "above it and merged cells"
         )
     return {name: [_whole(row[i]) for row in rows[1:]] for i, name in enumerate(header)}
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook, in their order."""
+    from python_calamine import CalamineWorkbook, SheetTypeEnum
+
+    with CalamineWorkbook.from_path(str(path)) as book:
+        return [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
 
 
 def _whole(entry: Any) -> Any:  # noqa: ANN401

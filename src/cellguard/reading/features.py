@@ -39,7 +39,7 @@ def _read_geojson(path: Path) -> pa.Table:
         raise InputError(f"{name}: not a GeoJSON feature collection of points") from None
     if not len(places):
         raise InputError(f"{name}: there is no feature in it")
-    _refuse_twice(name, list(keys))
+    refuse_twice(name, list(keys))
     return from_mapping({"x": places[:, 0], "y": places[:, 1], **{k: [r.get(k) for r in records] for k in keys}})
 
 
@@ -66,13 +66,13 @@ def _read_with_gdal(path: Path) -> pa.Table:
         raise InputError(f"{name}: cannot be read as a geographic file") from None
     table = pa.table(table)
     column = about["geometry_name"] or "wkb_geometry"
-    places = _points(table.column(column), name)
+    places = points_of(table.column(column), name)
     rest = table.drop_columns([column])
-    _refuse_twice(name, rest.column_names)
+    refuse_twice(name, rest.column_names)
     return rest.add_column(0, "y", pa.array(places[:, 1])).add_column(0, "x", pa.array(places[:, 0]))
 
 
-def _points(geometry: pa.ChunkedArray, name: str) -> FloatArray:
+def points_of(geometry: pa.ChunkedArray, name: str) -> FloatArray:
     """Return the coordinates of points in well-known binary: byte order, kind, x, y and perhaps more."""
     shapes = geometry.to_pylist()
     for number, shape in enumerate(shapes, 1):
@@ -82,7 +82,8 @@ def _points(geometry: pa.ChunkedArray, name: str) -> FloatArray:
     return np.frombuffer(b"".join(shape[5:21] for shape in shapes), "<f8").reshape(-1, 2)
 
 
-def _refuse_twice(name: str, columns: list[str]) -> None:
+def refuse_twice(name: str, columns: list[str]) -> None:
+    """Refuse columns that are called as the coordinates of points are."""
     for column in ("x", "y"):
         if column in columns:
             raise InputError(f"{name}: has a property {column!r} besides the coordinates of its points; rename it")

@@ -19,6 +19,7 @@ from cellguard.errors import InputError, file_name
 from cellguard.reading.dialect import Dialect, read_first, read_header
 from cellguard.reading.features import FEATURES, read_features
 from cellguard.reading.frames import from_mapping
+from cellguard.reading.geoparquet import PARQUET_ENDINGS, places_in, read_points
 from cellguard.reading.office import OFFICE, read_office
 from cellguard.reading.px import PX, read_px
 
@@ -33,7 +34,8 @@ class Kind:
 
 def _read_parquet(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        places = places_in(pq.read_schema(path))
+        return pq.read_table(path) if places is None else read_points(path, places)
     except (pa.ArrowException, OSError):
         raise _no_parquet(path) from None
 
@@ -43,7 +45,7 @@ def _refuse_database(path: Path) -> pa.Table:
     raise InputError(f"{file_name(path)}: a database needs a `query`, for instance {example}")
 
 
-PARQUET = Kind(frozenset({".parquet", ".pq"}), _read_parquet)
+PARQUET = Kind(PARQUET_ENDINGS, _read_parquet)
 DATABASE = Kind(frozenset({".duckdb", ".ddb", ".db"}), _refuse_database)
 KINDS = (PARQUET, DATABASE, Kind(OFFICE, read_office), Kind(FEATURES, read_features), Kind(PX, read_px))
 
@@ -57,10 +59,14 @@ def kind_of(path: Path) -> Kind | None:
     return next((kind for kind in KINDS if path.suffix.lower() in kind.endings), None)
 
 
-def parquet_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns of a Parquet file, whose rows may not fit into memory."""
+def parquet_names(path: Path) -> tuple[str, ...] | None:
+    """Return the names of the columns of a Parquet file, whose rows may not fit into memory.
+
+    None if it is a file of points (GeoParquet), which is read whole to have their coordinates.
+    """
     try:
-        return tuple(pq.read_schema(path).names)
+        schema = pq.read_schema(path)
+        return None if places_in(schema) is not None else tuple(schema.names)
     except (pa.ArrowException, OSError):
         raise _no_parquet(path) from None
 

@@ -31,7 +31,7 @@ def test_golden_distances():
 def test_a_point_is_in_the_hexagon_of_the_nearest_centre(grid):
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-20, 20, (2, 3000))
-    q, r = grid.hexagons(x, y)
+    q, r = grid.places(x, y)
     all_q, all_r = np.array(list(itertools.product(range(-60, 61), repeat=2))).T
     # In units of the steps a hexagon is regular, whatever the steps are.
     centres = np.stack([all_q + all_r / 2, all_r * SQRT3 / 2], axis=1)
@@ -44,7 +44,7 @@ def test_binning_is_that_of_two_lattices_over_the_range():
     """The formula of hexagonal binning: scaled over the range, the nearer of two lattice points."""
     x, y = np.random.default_rng(2).normal(size=(2, 500))
     sx, sy = 30 * (x - x.min()) / np.ptp(x), 30 * (y - y.min()) / (np.ptp(y) * SQRT3)
-    q, r = Grid.fit(x, y, 30).hexagons(x, y)
+    q, r = Grid.fit(x, y, 30).places(x, y)
     for a, b, column, row in zip(sx, sy, q + r // 2, r, strict=True):
         one, two = (round(a), round(b)), (np.floor(a) + 0.5, np.floor(b) + 0.5)
         near = [(a - c[0]) ** 2 + 3 * (b - c[1]) ** 2 for c in (one, two)]
@@ -75,9 +75,9 @@ def test_faults_are_told():
     with pytest.raises(InputError, match="size of a hexagon must be above 0"):
         Grid.of_size(0.0)
     with pytest.raises(InputError, match="missing or infinite"):
-        Grid.of_size(1.0).hexagons(np.array([np.nan]), np.array([0.0]))
+        Grid.of_size(1.0).places(np.array([np.nan]), np.array([0.0]))
     with pytest.raises(InputError, match="larger `size`"):
-        Grid.of_size(1e-9).hexagons(np.array([1e6]), np.array([0.0]))
+        Grid.of_size(1e-9).places(np.array([1e6]), np.array([0.0]))
     with pytest.raises(InputError, match="no point"):
         Grid.fit(np.array([]), np.array([]))
     with pytest.raises(InputError, match="choose larger hexagons"):

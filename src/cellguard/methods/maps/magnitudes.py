@@ -24,6 +24,7 @@ from cellguard.methods.maps.capping import Cap, apply_cap, shrink, still_unsafe
 from cellguard.methods.maps.capping_kernel import hand_over
 from cellguard.methods.maps.contributors import Contributors
 from cellguard.methods.maps.mapping import Plan
+from cellguard.methods.maps.measures import Measures, measure
 from cellguard.methods.maps.outlying import Treated, treat_outliers
 from cellguard.methods.maps.outlying_kernel import closest
 from cellguard.methods.maps.transfers import Transfers
@@ -56,6 +57,16 @@ class Values:
     def mu(self) -> int:
         """The sum of the distances of all contributors that moved."""
         return self.transfers.mu
+
+    @cached_property
+    def measures(self) -> Measures:
+        """Risk and utility by the number of contributors before; cells whose contributors left the map are not among
+        them.
+        """
+        moved = np.zeros(self.before.cells, bool)
+        moved[np.concatenate([self.transfers.source, self.transfers.target])] = True
+        kept = np.where(moved | (self.after.count > 0), self.before.count, 0)
+        return measure(kept, self.after.count, self.transfers)
 
     @cached_property
     def lost_value(self) -> float:

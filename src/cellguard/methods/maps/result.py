@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.geometry.hexgrid import Grid
+from cellguard.geometry.tiling import Tiling
 from cellguard.job.jobfile import Job
 from cellguard.methods.maps.magnitudes import Values
 from cellguard.methods.maps.mapping import Redistribution
-from cellguard.methods.maps.places import Hexagons
+from cellguard.methods.maps.places import Tiles
 from cellguard.methods.maps.shown import ShownMap
 from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.methods.maps.transfers import Transfers
@@ -26,14 +26,14 @@ from cellguard.table.pattern import Release
 from cellguard.table.printed import nearest
 from cellguard.table.table import Table
 
-QUESTION = "whether the policy's own rules still find a sensitive hexagon on the map that is shown"
-_LIKELY = NotChecked("likelihood", "how likely a hexagon at the threshold had fewer records", "everybody")
+QUESTION = "whether the policy's own rules still find a sensitive cell on the map that is shown"
+_LIKELY = NotChecked("likelihood", "how likely a cell at the threshold had fewer records", "everybody")
 _KNOWING = NotChecked(
-    "knowledge", "attackers who know that records were moved, or the counts of other hexagons", "insiders"
+    "knowledge", "attackers who know that records were moved, or the counts of other cells", "insiders"
 )
 _OTHERS = NotChecked("other releases", "other maps and tables of the same records", "everybody")
-_ASKED = NotChecked("size", "attackers who know the smaller size of hexagons that was asked for", "insiders")
-_SEVERAL = NotChecked("contributors", "attackers who know several contributions of a hexagon", "insiders")
+_ASKED = NotChecked("size", "attackers who know the smaller size of cells that was asked for", "insiders")
+_SEVERAL = NotChecked("contributors", "attackers who know several contributions of a cell", "insiders")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,8 @@ class MapResult(Result):
     """
 
     job: Job
-    hexagons: Hexagons
-    asked: Grid
+    tiles: Tiles
+    asked: Tiling
     counts: Redistribution | None
     values: Values | None
     others: Mapping[str, Redistribution]
@@ -57,7 +57,7 @@ class MapResult(Result):
 
     @property
     def tables(self) -> Sequence[Table]:
-        """No tables: hexagons have neighbours, but no relations."""
+        """No tables: cells of a map have neighbours, but no relations."""
         return ()
 
     @property
@@ -72,7 +72,7 @@ class MapResult(Result):
 
     @property
     def threshold(self) -> int:
-        """The least number of records of a shown hexagon; 1 if no rule asks for more."""
+        """The least number of records of a shown cell; 1 if no rule asks for more."""
         return self.spec_threshold or 1
 
     @cached_property
@@ -82,12 +82,12 @@ class MapResult(Result):
 
     @property
     def before(self) -> FloatArray:
-        """The true value of each hexagon."""
-        return self.values.before.total if self.values else self.hexagons.count.astype(float)
+        """The true value of each cell."""
+        return self.values.before.total if self.values else self.tiles.count.astype(float)
 
     @cached_property
     def after(self) -> FloatArray:
-        """The value of each hexagon as it may be shown, 0 where it was removed."""
+        """The value of each cell as it may be shown, 0 where it was removed."""
         return self.values.after.total if self.values else self._redistribution.after.astype(float)
 
     @property
@@ -103,13 +103,13 @@ class MapResult(Result):
 
     @property
     def is_shown(self) -> BoolArray:
-        """Which hexagons are on the released map."""
+        """Which cells are on the released map."""
         return (self.values.after.count if self.values else self._redistribution.after) > 0
 
     @property
     def sensitive(self) -> BoolArray:
-        """Which hexagons have too few records."""
-        count: LongArray = self.hexagons.count
+        """Which cells have too few records."""
+        count: LongArray = self.tiles.count
         return (count > 0) & (count < self.threshold)
 
     @cached_property
@@ -119,9 +119,9 @@ class MapResult(Result):
         return ShownMap(
             table.name,
             table.by[0],
-            self.hexagons.grid,
-            self.hexagons.q[here],
-            self.hexagons.r[here],
+            self.tiles.grid,
+            self.tiles.q[here],
+            self.tiles.r[here],
             nearest(self.after[here].tolist(), self.decimals),
             table.response or table.value,
             table.population,
@@ -131,22 +131,22 @@ class MapResult(Result):
 
     @cached_property
     def release(self) -> Release | None:
-        """The map as a table; None if rules still find sensitive hexagons, or totals tell a contributor."""
+        """The map as a table; None if rules still find sensitive cells, or totals tell a contributor."""
         return Release((self.shown.table(),)) if self.verdict.allows_release else None
 
     @property
     def question(self) -> str:
-        """Whether there are sensitive hexagons left."""
+        """Whether there are sensitive cells left."""
         return QUESTION
 
     @cached_property
     def verdict(self) -> Verdict:
         """What is known of the map, and what was not checked."""
-        asked = (_ASKED,) if self.hexagons.grid != self.asked else ()
+        asked = (_ASKED,) if self.tiles.grid != self.asked else ()
         if self.values is None:
             text = (
-                f"safe from recovery: every shown hexagon has {self.threshold} records or more, and no count below "
-                f"{self.threshold} can be worked out from the map, which may be the true one"
+                f"safe from recovery: every shown {self.tiles.grid.word} has {self.threshold} records or more, and no "
+                f"count below {self.threshold} can be worked out from the map, which may be the true one"
             )
             return Verdict(Kind.SAFE, text, (_LIKELY, _KNOWING, _OTHERS, *asked))
         stuck, close = int(self.values.stuck.sum()), int(self.values.close.sum())
@@ -158,36 +158,47 @@ class MapResult(Result):
                 return Verdict(Kind.UNSAFE, f"UNSAFE: {near}", (_SEVERAL,))
             return Verdict(Kind.NOT_PROVEN, f"NOT PROVEN: {near}", (_SEVERAL,), accepted=True)  # `keep_away: 0` says so
         text = (
-            "no rule finds a sensitive hexagon, and no changed total is within "
+            f"no rule finds a sensitive {self.tiles.grid.word}, and no changed total is within "
             f"{self.values.closeness:g} % of a true largest value, also for the runner-up"
         )
         return Verdict(Kind.SAFE, f"safe from direct estimates: {text}", (_SEVERAL, _KNOWING, _OTHERS, *asked))
 
+    @property
+    def utility(self) -> float:
+        """The utility U: which share of all that the map had is where it was."""
+        whole = float(self.before.sum())
+        return 1 - _share(float(np.abs(self.before - self.after).sum()) / 2 + self._lost / 2, whole) if whole else 1.0
+
+    @property
+    def _lost(self) -> float:
+        return float(self.before.sum() - self.after.sum())
+
     def summary(self) -> Summary:
-        """Return counts, mu and what the verdict says; no value of a hexagon."""
+        """Return counts, mu and what the verdict says; no value of a cell."""
         facts = {
             "released": self.release is not None,
-            "grid": {"dx": self.hexagons.grid.dx, "dy": self.hexagons.grid.dy},
+            "grid": dict(self.tiles.grid.about()),
             "crs": self.crs,
-            "coarsened": self.hexagons.grid != self.asked,
+            "coarsened": self.tiles.grid != self.asked,
             "algorithms": {name: {"mu": other.mu} for name, other in self.others.items()},
         }
         return Summary("redistribute", self.verdict, {table_of(self.job).name: self._about()}, self.notes, facts)
 
     def _about(self) -> dict[str, Any]:
         both = {
-            "hexagons": len(self.hexagons.count),
+            "hexagons": len(self.tiles.count),
             "shown": int(self.is_shown.sum()),
             "sensitive": int(self.sensitive.sum()),
             "threshold": self.spec_threshold,
-            "records": int(self.hexagons.count.sum()),
+            "records": int(self.tiles.count.sum()),
+            "utility": self.utility,
         }
         if self.values is not None:
             done = self.values
             return both | {
                 "outliers": int(done.treated.outliers.sum()),
                 "removed": int(done.removed.sum()),
-                "lost_records": int(self.hexagons.count.sum() - done.after.count.sum()),
+                "lost_records": int(self.tiles.count.sum() - done.after.count.sum()),
                 "lost_share": _share(done.lost_value, float(done.before.total.sum())),
                 "contributors_moved": done.transfers.units_moved,
                 "mu": done.mu,
@@ -197,11 +208,11 @@ class MapResult(Result):
             }
         map_ = self._redistribution
         at_threshold = map_.after == self.threshold
-        raised = at_threshold & (self.hexagons.count < self.threshold)
+        raised = at_threshold & (self.tiles.count < self.threshold)
         return both | {
             "outliers": int(map_.treated.outliers.sum()),
             "lost_records": map_.lost,
-            "lost_share": _share(map_.lost, float(self.hexagons.count.sum())),
+            "lost_share": _share(map_.lost, float(self.tiles.count.sum())),
             "units_moved": map_.transfers.units_moved,
             "mu": map_.mu,
             "least_mu": self.others["optimal"].mu if "optimal" in self.others else None,

@@ -22,7 +22,7 @@ def map_words(summary: Mapping[str, Any], folder: Path | None) -> Screen:
     return [
         f"{summary['headline'][:1].upper()}{summary['headline'][1:].rstrip('.')}.",
         Board(
-            ["map", "hexagons", "shown", "sensitive", "outliers", "moved", "mu"],
+            ["map", summary["grid"]["of"], "shown", "sensitive", "outliers", "moved", "mu"],
             [
                 [
                     name,
@@ -36,12 +36,13 @@ def map_words(summary: Mapping[str, Any], folder: Path | None) -> Screen:
         kept,
         *([Board(["algorithm", "mu"], algorithms, (1,))] if algorithms else []),
         *(f"Warning: {warning}" for warning in summary["warnings"]),
-        *_written(folder, bool(summary["released"])),
+        *written(folder, bool(summary["released"])),
         *([summary["caveat"]] if summary["caveat"] else []),
     ]
 
 
-def _written(folder: Path | None, released: bool) -> list[str]:
+def written(folder: Path | None, released: bool) -> list[str]:
+    """Return where a map was written, and which half is for whom."""
     if folder is None:
         return [] if released else ["Nothing was released."]
     if released:
@@ -56,7 +57,7 @@ def assessed_words(summary: Mapping[str, Any]) -> Screen:
         for name, about in summary["tables"].items()
     ]
     return [
-        Board(["map", "records", "hexagons", "sensitive", "outliers"], rows, (1, 2, 3, 4)),
+        Board(["map", "records", summary["grid"]["of"], "sensitive", "outliers"], rows, (1, 2, 3, 4)),
         *(f"Warning: {warning}" for warning in summary["warnings"]),
         "Nothing is redistributed yet: this map must not be published as it is.",
     ]

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellguard.arrays import LongArray
-from cellguard.geometry.hexgrid import Grid
+from cellguard.geometry.tiling import Tiling
 from cellguard.table.pattern import ReleasedTable
 
 
 @dataclass(frozen=True, eq=False)
 class ShownMap:
-    """The hexagons that are shown, in coordinate order, with their values in units of the last decimal.
+    """The cells that are shown, in coordinate order, with their values in units of the last decimal.
 
     ``crs`` is the coordinate system of the grid, None if nobody said it.
 
+    >>> from cellguard.geometry.hexgrid import Grid
     >>> one = ShownMap("shops", "hexagon", Grid.of_size(1.0), np.array([0]), np.array([-2]), [7], "count", "all", 0)
     >>> one.table().codes[0].tolist(), one.table().value
     (['h0:-2'], ['7'])
@@ -24,7 +25,7 @@ class ShownMap:
 
     name: str
     by: str
-    grid: Grid
+    grid: Tiling
     q: LongArray
     r: LongArray
     units: list[int]
@@ -38,11 +39,11 @@ class ShownMap:
 
     @property
     def codes(self) -> list[str]:
-        """What each hexagon is called: h, and its axial coordinates."""
-        return [f"h{q}:{r}" for q, r in zip(self.q.tolist(), self.r.tolist(), strict=True)]
+        """What each cell is called."""
+        return self.grid.codes(self.q, self.r)
 
     def table(self) -> ReleasedTable:
-        """Return the map as a table with one row per hexagon, of which none is suppressed."""
+        """Return the map as a table with one row per cell, of which none is suppressed."""
         codes = (np.array(self.codes, object),)
         none = np.zeros(len(self), bool)
         return ReleasedTable(

@@ -35,9 +35,9 @@ class MapTrial:
     def redistributed(self, job: Job, *, within: Run = Run()) -> MapResult:  # noqa: B008
         """Return the map as a job of the same points would have it."""
         located = self.located.sized(RedistributeSpec.of(job))
-        if len(located.hexagons.count) > _MOST_TRIED:
+        if len(located.tiles.count) > _MOST_TRIED:
             raise InputError(
-                f"this map has {len(located.hexagons.count):,} hexagons, too many to be drawn while you choose; choose "
+                f"this map has {len(located.tiles.count):,} hexagons, too many to be drawn while you choose; choose "
                 "larger ones, or protect it"
             )
         return Redistribute(job).redistributed(located, within, {}, compared=False)

@@ -1,4 +1,5 @@
-// Draws a map of hexagons into a box, before and after if it has both. `say` has its words where they are not English.
+// Draws a map into a box, before and after if it has both: hexagons, squares (of sizes of their own if `side` is given), or
+// cells of any outline. `say` has its words where they are not English.
 const drawHexagons = (box, data, say) => {
   "use strict";
   const tongue = say.language ?? "en";
@@ -10,15 +11,36 @@ const drawHexagons = (box, data, say) => {
   const slider = box.querySelector("[data-slider]");
   const changes = box.querySelector("[data-changes]");
   const pen = canvas.getContext("2d");
-  const n = data.q.length;
+  const kind = data.shape ?? "hexagon";
+  const n = data.after.length;
   const at = new Map();
-  const ux = new Float64Array(n), uy = new Float64Array(n);
+  // Centres, and half the width and height of what is drawn of a cell, in units of one cell; y goes down.
+  const ux = new Float64Array(n), uy = new Float64Array(n), wide = new Float64Array(n), tall = new Float64Array(n);
+  const [stepX, stepY] = data.step ?? [1, SQRT3];
+  const aspect = kind === "hexagon" ? Math.abs(stepY / stepX - SQRT3) < 0.01 ? SQRT3 : stepY / stepX : 1;
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  let unit = stepX; // of coordinates in a unit of the picture
+  let rings = null;
+  if (kind === "outline") {
+    let [low, high] = [Infinity, -Infinity];
+    for (const cell of data.rings) for (const ring of cell) for (let k = 0; k < ring.length; k += 2) { low = Math.min(low, ring[k]); high = Math.max(high, ring[k]); }
+    unit = (high - low) / 40 || 1;
+    rings = data.rings.map((cell) => cell.map((ring) => ring.map((value, k) => (k % 2 ? -value : value) / unit)));
+  }
   for (let i = 0; i < n; i++) {
-    const x = data.q[i] + data.r[i] / 2, y = -data.r[i] * SQRT3 / 2;
-    ux[i] = x; uy[i] = y;
-    at.set(`${data.q[i]},${data.r[i]}`, i);
-    left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
+    if (kind === "outline") {
+      let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
+      for (const ring of rings[i]) for (let k = 0; k < ring.length; k += 2) { x0 = Math.min(x0, ring[k]); x1 = Math.max(x1, ring[k]); y0 = Math.min(y0, ring[k + 1]); y1 = Math.max(y1, ring[k + 1]); }
+      ux[i] = (x0 + x1) / 2; uy[i] = (y0 + y1) / 2; wide[i] = (x1 - x0) / 2; tall[i] = (y1 - y0) / 2;
+    } else if (kind === "square") {
+      const side = data.side ? data.side[i] : 1;
+      ux[i] = data.q[i] + side / 2; uy[i] = -data.r[i] - side / 2; wide[i] = tall[i] = side / 2;
+    } else {
+      ux[i] = data.q[i] + data.r[i] / 2; uy[i] = -data.r[i] * aspect / 2; wide[i] = 0.5; tall[i] = aspect / 3;
+    }
+    if (kind === "hexagon" || (kind === "square" && !data.side)) at.set(`${data.q[i]},${data.r[i]}`, i);
+    left = Math.min(left, ux[i] - wide[i]); right = Math.max(right, ux[i] + wide[i]);
+    top = Math.min(top, uy[i] - tall[i]); bottom = Math.max(bottom, uy[i] + tall[i]);
   }
   const classOf = (value) => { let k = data.breaks.length - 1; while (k > 0 && value < data.breaks[k]) k -= 1; return k; };
   const step = (COLOURS.length - 1) / Math.max(data.breaks.length - 1, 1);
@@ -31,40 +53,73 @@ const drawHexagons = (box, data, say) => {
   const layers = { before: document.createElement("canvas"), after: document.createElement("canvas") };
 
   function fit() {
-    view.scale = Math.min(view.width / (right - left + 2), view.height / (bottom - top + 2));
+    view.scale = Math.min(view.width / (right - left + 1), view.height / (bottom - top + 1));
     view.x = view.width / 2 - view.scale * (left + right) / 2;
     view.y = view.height / 2 - view.scale * (top + bottom) / 2;
   }
-  function paint(layer, colours) {
+  function trace(ink, i) {
+    const size = view.scale, x = view.x + size * ux[i], y = view.y + size * uy[i];
+    if (kind === "outline") {
+      for (const ring of rings[i]) {
+        for (let k = 0; k < ring.length; k += 2) ink[k ? "lineTo" : "moveTo"](view.x + size * ring[k], view.y + size * ring[k + 1]);
+        ink.closePath();
+      }
+      return;
+    }
+    const half = size * wide[i], up = size * tall[i];
+    if (kind === "square" || size < 6) {
+      const high = kind === "square" ? up : up * 0.75;
+      ink.rect(x - half, y - high, 2 * half + 0.3, 2 * high + 0.3);
+      return;
+    }
+    ink.moveTo(x, y - up);
+    ink.lineTo(x + half, y - up / 2); ink.lineTo(x + half, y + up / 2); ink.lineTo(x, y + up);
+    ink.lineTo(x - half, y + up / 2); ink.lineTo(x - half, y - up / 2); ink.closePath();
+  }
+  function paint(layer, colours, outlined) {
     layer.width = canvas.width; layer.height = canvas.height;
     const ink = layer.getContext("2d");
     const ratio = canvas.width / view.width;
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const size = view.scale, half = size / 2, tall = size / SQRT3;
+    const size = view.scale;
     const byColour = new Map();
     for (let i = 0; i < n; i++) {
       if (!colours[i]) continue;
-      const x = view.x + size * ux[i], y = view.y + size * uy[i];
-      if (x < -size || y < -size || x > view.width + size || y > view.height + size) continue;
+      const x = view.x + size * ux[i], y = view.y + size * uy[i], far = size * Math.max(wide[i], tall[i]);
+      if (x < -far || y < -far || x > view.width + far || y > view.height + far) continue;
       let list = byColour.get(colours[i]);
       if (!list) byColour.set(colours[i], list = []);
-      list.push(x, y);
+      list.push(i);
     }
-    for (const [colour, places] of byColour) {
+    for (const [colour, cells] of byColour) {
       ink.fillStyle = colour;
-      if (size < 6) {
-        for (let i = 0; i < places.length; i += 2) ink.fillRect(places[i] - half, places[i + 1] - size * SQRT3 / 4, size + 0.3, size * SQRT3 / 2 + 0.3);
-        continue;
-      }
       ink.beginPath();
-      for (let i = 0; i < places.length; i += 2) {
-        const x = places[i], y = places[i + 1];
-        ink.moveTo(x, y - tall);
-        ink.lineTo(x + half, y - tall / 2); ink.lineTo(x + half, y + tall / 2); ink.lineTo(x, y + tall);
-        ink.lineTo(x - half, y + tall / 2); ink.lineTo(x - half, y - tall / 2); ink.closePath();
-      }
-      ink.fill();
-      if (size > 9) { ink.strokeStyle = EDGE; ink.lineWidth = 0.5; ink.stroke(); }
+      for (const i of cells) trace(ink, i);
+      ink.fill("evenodd");
+      if (size > 9 || kind === "outline") { ink.strokeStyle = EDGE; ink.lineWidth = 0.5; ink.stroke(); }
+    }
+    if (!outlined || size < 6) return;
+    ink.beginPath();
+    for (let i = 0; i < n; i++) if (outlined[i] === RAISED) trace(ink, i);
+    ink.strokeStyle = RAISED; ink.lineWidth = Math.min(2, size / 8); ink.stroke();
+  }
+  // A bar of a round length where coordinates are metres, and where north is where they are known at all.
+  function furnish() {
+    const ratio = canvas.width / view.width;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.fillStyle = pen.strokeStyle = "#18222d";
+    pen.font = "12px system-ui, sans-serif"; pen.textAlign = "center";
+    if (data.north) {
+      const x = view.width - 18;
+      pen.beginPath(); pen.moveTo(x, 10); pen.lineTo(x + 6, 24); pen.lineTo(x - 6, 24); pen.closePath(); pen.fill();
+      pen.fillText("N", x, 38);
+    }
+    if (data.metres) {
+      const most = unit * (view.width / 4) / view.scale, power = 10 ** Math.floor(Math.log10(most));
+      const length = [5, 2, 1].map((k) => k * power).find((k) => k <= most), pixels = length / unit * view.scale;
+      pen.fillStyle = "rgba(255, 255, 255, .8)"; pen.fillRect(8, view.height - 34, pixels + 16, 28);
+      pen.fillStyle = "#18222d"; pen.fillRect(16, view.height - 14, pixels, 3);
+      pen.fillText(length >= 1000 ? `${length / 1000} km` : `${length} m`, 16 + pixels / 2, view.height - 19);
     }
   }
   function compose() {
@@ -74,10 +129,12 @@ const drawHexagons = (box, data, say) => {
     if (cut > 0) pen.drawImage(layers.before, 0, 0, cut, canvas.height, 0, 0, cut, canvas.height);
     if (cut < canvas.width) pen.drawImage(layers.after, cut, 0, canvas.width - cut, canvas.height, cut, 0, canvas.width - cut, canvas.height);
     if (before && cut > 0 && cut < canvas.width) { pen.fillStyle = "#18222d"; pen.fillRect(cut - 1, 0, 2, canvas.height); }
+    furnish();
   }
   let waiting = false;
   function draw() {
-    paint(layers.after, changes && changes.checked ? changed : after);
+    const only = changes && changes.checked;
+    paint(layers.after, only ? changed : after, only ? null : changed);
     if (before) paint(layers.before, before);
     compose();
   }
@@ -98,20 +155,44 @@ const drawHexagons = (box, data, say) => {
   }
   function move(dx, dy) { view.x += dx; view.y += dy; soon(); }
   function hexagonAt(x, y) {
-    const sx = (x - view.x) / view.scale, sy = -(y - view.y) / view.scale * 2 / SQRT3;
+    if (kind !== "hexagon") return cellAt((x - view.x) / view.scale, (y - view.y) / view.scale);
+    const sx = (x - view.x) / view.scale, sy = -(y - view.y) / view.scale * 2 / aspect;
     let best, near = Infinity;
     for (let r = Math.floor(sy); r <= Math.floor(sy) + 1; r++) {
       const q = Math.round(sx - r / 2);
-      const d = (q + r / 2 - sx) ** 2 + 0.75 * (r - sy) ** 2;
+      const d = (q + r / 2 - sx) ** 2 + aspect ** 2 / 4 * (r - sy) ** 2;
       if (d < near) { near = d; best = at.get(`${q},${r}`); }
     }
     return best;
   }
+  function cellAt(x, y) {
+    if (kind === "square" && !data.side) return at.get(`${Math.floor(x)},${Math.floor(-y)}`);
+    for (let i = 0; i < n; i++) {
+      if (Math.abs(x - ux[i]) > wide[i] || Math.abs(y - uy[i]) > tall[i]) continue;
+      if (kind === "square" || isIn(rings[i], x, y)) return i;
+    }
+    return undefined;
+  }
+  function isIn(shape, x, y) {
+    let odd = false;
+    for (const ring of shape) {
+      for (let k = 0, j = ring.length - 2; k < ring.length; j = k, k += 2) {
+        const [x0, y0, x1, y1] = [ring[j], ring[j + 1], ring[k], ring[k + 1]];
+        if ((y0 <= y) !== (y1 <= y) && x < x0 + (y - y0) * (x1 - x0) / (y1 - y0)) odd = !odd;
+      }
+    }
+    return odd;
+  }
+  const nameOf = (i) => {
+    if (data.codes) return data.codes[i];
+    if (data.named) return `${data.named[0]}${data.r[i] * data.named[1]}E${data.q[i] * data.named[1]}`;
+    return `${kind === "square" ? "s" : "h"}${data.q[i]}:${data.r[i]}`;
+  };
   function tell(i) {
-    if (i === undefined) { detail.textContent = say.choose ?? "Choose a hexagon to read about it."; return; }
+    if (i === undefined) { detail.textContent = say.choose ?? "Choose a cell to read about it."; return; }
     const shown = data.after[i] === null ? say.hidden ?? "not shown" : data.after[i].toLocaleString(tongue);
     const words = data.before ? `${say.before ?? "before"} ${data.before[i].toLocaleString(tongue)}, ${say.after ?? "after"} ${shown}` : shown;
-    detail.textContent = `h${data.q[i]}:${data.r[i]}: ${words}.`;
+    detail.textContent = `${nameOf(i)}: ${words}.`;
   }
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => { drag = [event.offsetX, event.offsetY]; canvas.setPointerCapture(event.pointerId); });
@@ -138,7 +219,12 @@ const drawHexagons = (box, data, say) => {
     return item;
   };
   const said = (value) => value.toLocaleString(tongue, { maximumFractionDigits: 2 });
-  data.breaks.forEach((from, k) => legend.append(entry(palette[k], k + 1 < data.breaks.length ? `${said(from)} ${say.below ?? "to below"} ${said(data.breaks[k + 1])}` : `${said(from)} ${say.more ?? "and more"}`)));
+  const range = (from, next) => {
+    if (next === undefined) return `${said(from)} ${say.more ?? "and more"}`;
+    if (!data.whole) return `${said(from)} ${say.below ?? "to below"} ${said(next)}`;
+    return next - from === 1 ? said(from) : `${said(from)}–${said(next - 1)}`;
+  };
+  data.breaks.forEach((from, k) => legend.append(entry(palette[k], range(from, data.breaks[k + 1]))));
   if (changed) [[RAISED, say.raised ?? "raised"], [GAVE, say.gave ?? "gave"], [GONE, say.gone ?? "no longer shown"], [SAME, say.same ?? "unchanged"]].forEach(([colour, words]) => legend.append(entry(colour, `${say.changes ?? "changes"}: ${words}`)));
   const sized = () => { canvas.isConnected ? resize() : removeEventListener("resize", sized); };
   addEventListener("resize", sized);
@@ -148,6 +234,12 @@ const drawHexagons = (box, data, say) => {
 };
 window.drawHexagons = drawHexagons;
 if (document.getElementById("grids")) {
-  window.cellguardMap = drawHexagons(document.getElementById("map"), JSON.parse(document.getElementById("grids").textContent), {});
+  const WORDS = {}; // what the page says in another language than English
+  const say = (text) => WORDS[text] ?? text;
+  const words = {
+    language: document.documentElement.lang, choose: say("Choose a cell to read about it."), hidden: say("not shown"), before: say("before"), after: say("after"), below: say("to below"),
+    more: say("and more"), raised: say("raised"), gave: say("gave"), gone: say("no longer shown"), same: say("unchanged"), changes: say("changes"),
+  };
+  window.cellguardMap = drawHexagons(document.getElementById("map"), JSON.parse(document.getElementById("grids").textContent), words);
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

@@ -172,7 +172,7 @@ def test_golden_simulations(model):
     inside = []
     for seed in range(20):
         x, y = simulate(model, seed=seed)
-        q, r, at = distinct(*Grid.fit(x, y, 30).hexagons(x, y))
+        q, r, at = distinct(*Grid.fit(x, y, 30).places(x, y))
         space, count = Space.of_hexagons(q, r), np.bincount(at)
         done = {name: redistribute(space, count, Plan(algorithm=name)) for name in ("group", "everybody", "optimal")}
         mu = [d.mu for d in done.values()]

@@ -151,6 +151,13 @@ def test_rounding_does_not_bring_a_total_back():
     values = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0, 0, 40, 41, 42, 30, 31, 32, 33], 3)
     exact = redistribute_values(space, values, [Cap.of(MaxShare(99))], Plan(outliers="keep"), decimals=0)
     assert exact.close.tolist() == [False, False, False] and not exact.close.any()
-    lone = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0.1, 0.1, 40, 41, 42, 30, 31, 32, 33], 3)
-    done = redistribute_values(space, lone, [], Plan(outliers="keep"), decimals=0)
+    singleton = Contributors.of([0, *[1] * 5, *[2] * 4], [3, 0.1, 0.1, 40, 41, 42, 30, 31, 32, 33], 3)
+    done = redistribute_values(space, singleton, [], Plan(outliers="keep"), decimals=0)
     assert round(done.after.total[0]) not in {3} and not done.close.any()
+
+
+def test_measures_of_values_are_those_of_their_contributors():
+    space, values = Space.of_pairs(3, [(0, 1), (1, 2)]), Contributors.of([0, 1, 1, 1, 1, 1, 1], [9.0] * 7, 3)
+    done = redistribute_values(space, values, [], Plan(3, outliers="keep"))
+    assert done.after.count.tolist() == [3, 4, 0] and done.measures.mu == done.mu == 2
+    assert done.measures.u.tolist() == [1, 6] and done.measures.u2_sum == 4

@@ -6,30 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import FloatArray
+from cellguard.methods.maps.report.classes import breaks
 from cellguard.methods.maps.result import MapResult
-
-_CLASSES = 7
+from cellguard.methods.maps.shown import ShownMap
+from cellguard.reading.coordinates import in_degrees
 
 
 def before_and_after(done: MapResult) -> dict[str, Any]:
-    """Return the hexagons with their values before and after, None where one is not shown. Confidential."""
+    """Return the cells with their values before and after, None where one is not shown. Confidential."""
     before, after = done.before.tolist(), done.after.tolist()
     if done.decimals == 0:
         before, after = [round(x) for x in before], [round(x) for x in after]
     return {
-        "q": done.hexagons.q.tolist(),
-        "r": done.hexagons.r.tolist(),
+        **place(done.tiles.grid.drawn(done.tiles.q, done.tiles.r), done.crs),
         "before": before,
         "after": [value if seen else None for value, seen in zip(after, done.is_shown.tolist(), strict=True)],
         "breaks": breaks(np.concatenate([done.before, done.after[done.is_shown]])),
+        "whole": done.decimals == 0,
     }
 
 
-def breaks(values: FloatArray) -> list[float]:
-    """Return where the classes of the legend begin: at round quantiles of the values."""
-    if not len(values):
-        return [0]
-    ends = np.quantile(values, np.linspace(0, 1, _CLASSES + 1)[:-1], method="lower")
-    neat = [float(f"{end:.2g}") if i else float(end) for i, end in enumerate(ends.tolist())]
-    return sorted({int(x) if x == int(x) else x for x in neat})
+def as_shown(shown: ShownMap) -> dict[str, Any]:
+    """Return a map as published; it is made of what is shown only."""
+    values = shown.table().figures.tolist() if shown.decimals else shown.units
+    return {
+        **place(shown.grid.drawn(shown.q, shown.r), shown.crs),
+        "after": values,
+        "breaks": breaks(np.array(values, float)),
+        "whole": shown.decimals == 0,
+    }
+
+
+def place(drawn: Any, crs: str | None) -> dict[str, Any]:  # noqa: ANN401
+    """Return what a page needs to draw cells; ``metres`` says that a bar can tell distances."""
+    return {**drawn, "metres": crs is not None and not in_degrees(crs), "north": crs is not None}

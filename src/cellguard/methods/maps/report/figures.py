@@ -3,43 +3,116 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellguard.arrays import FloatArray, LongArray
-from cellguard.geometry.hexgrid import SQRT3, Grid
+from cellguard.arrays import BoolArray, FloatArray
+from cellguard.geometry.tiling import Shape
 from cellguard.methods.maps.measures import Measures
+from cellguard.methods.maps.report.classes import breaks, class_of, names
+from cellguard.reading.coordinates import in_degrees
 from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, blank, entitle, plain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
     from matplotlib.figure import Figure
 
 _COLOURS = {"group": SECONDARY, "nearest": THIRD, "everybody": PRIMARY, "optimal": INK}
 _MARKS = {"group": "o", "nearest": "^", "everybody": "s", "optimal": "x"}
+CLASSES = ("#ffffcc", "#d9f0a3", "#addd8e", "#78c679", "#41ab5d", "#238443", "#006837", "#003d1f")
+_KM = 1000
 
 
-def map_figure(q: LongArray, r: LongArray, value: FloatArray, *, title: str = "", most: float | None = None) -> Figure:
-    """Draw hexagons by their values; ``most`` is where the colours end, so that two maps can be compared.
+def map_figure(
+    shapes: Sequence[Shape],
+    value: FloatArray,
+    *,
+    title: str = "",
+    starts: Sequence[float] | None = None,
+    whole: bool = True,
+    crs: str | None = None,
+    raised: BoolArray | None = None,
+) -> Figure:
+    """Draw cells by the classes of their values, with axes, and a scale bar where coordinates are metres.
 
-    >>> type(map_figure(np.array([0, 1]), np.array([0, 0]), np.array([3.0, 9.0]))).__name__
+    ``starts`` are where the classes begin, so that two maps can be compared; ``raised`` cells have an outline.
+
+    >>> from cellguard.geometry.hexgrid import Grid
+    >>> shapes = Grid.of_size(500.0).shapes(np.array([0, 1]), np.array([0, 0]))
+    >>> type(map_figure(shapes, np.array([3.0, 9.0]), crs="EPSG:3035")).__name__
     'Figure'
     """
-    figure = blank(7.0, 6.0)
-    from matplotlib.collections import PolyCollection
+    figure = blank(7.6, 6.0)
+    from matplotlib.patches import Patch
 
-    axes = figure.add_subplot()
-    corners = Grid(1.0, SQRT3).corners(q, r)
-    shapes = PolyCollection(list(corners), array=value, cmap="YlGn", edgecolors="face", linewidths=0.1)
-    shapes.set_clim(0, most if most is not None else float(value.max(initial=1.0)))
-    axes.add_collection(shapes)
+    axes = plain(figure.add_subplot())
+    starts = breaks(value) if starts is None else starts
+    palette = [CLASSES[round(k * (len(CLASSES) - 1) / max(len(starts) - 1, 1))] for k in range(len(starts))]
+    colours = [palette[k] for k in class_of(value, starts).tolist()]
+    axes.add_collection(_collection(shapes, facecolors=colours, edgecolors="#8b96a2", linewidths=0.15))
+    handles = [
+        Patch(facecolor=c, edgecolor=INK, linewidth=0.3, label=n)
+        for c, n in zip(palette, names(starts, whole=whole), strict=True)
+    ]
+    if raised is not None and raised.any():
+        some = [shapes[i] for i in np.flatnonzero(raised).tolist()]
+        axes.add_collection(_collection(some, facecolors="none", edgecolors=PRIMARY, linewidths=0.9))
+        handles.append(Patch(facecolor="none", edgecolor=PRIMARY, label="raised"))
     axes.set_aspect("equal")
     axes.autoscale_view()
-    axes.set_axis_off()
+    _placed(axes, crs)
     entitle(axes, title, "")
-    figure.colorbar(shapes, ax=axes, shrink=0.6)
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8)
     return figure
+
+
+def _collection(shapes: Sequence[Shape], **how: Any) -> Collection:  # noqa: ANN401
+    from matplotlib.collections import PathCollection, PolyCollection
+    from matplotlib.path import Path
+
+    if all(len(shape) == 1 and len(shape[0]) == 1 for shape in shapes):
+        return PolyCollection([shape[0][0] for shape in shapes], **how)
+    rings = [[Path(np.vstack([ring, ring[:1]]), closed=True) for part in shape for ring in part] for shape in shapes]
+    return PathCollection([Path.make_compound_path(*paths) for paths in rings], **how)
+
+
+def _placed(axes: Axes, crs: str | None) -> None:
+    """Name the axes, and add north and a bar of a round length where the coordinate system says what they are."""
+    degrees = crs is not None and in_degrees(crs)
+    axes.set_xlabel("longitude" if degrees else "x" if crs is None else f"x, m ({crs})", fontsize=8)
+    axes.set_ylabel("latitude" if degrees else "y" if crs is None else "y, m", fontsize=8)
+    axes.ticklabel_format(style="plain", useOffset=False)
+    axes.locator_params(nbins=6)
+    if crs is None:
+        return
+    arrow = {"arrowstyle": "->", "color": INK}
+    axes.annotate(
+        "N", (0.97, 0.98), (0.97, 0.88), "axes fraction", ha="center", color=INK, fontsize=9, arrowprops=arrow
+    )
+    if degrees:
+        return
+    left, right = axes.get_xlim()
+    low, high = axes.get_ylim()
+    low -= 0.06 * (high - low)
+    axes.set_ylim(low, high)
+    length = round_length((right - left) / 4)
+    x, y = left + 0.03 * (right - left), low + 0.02 * (high - low)
+    axes.plot([x, x + length], [y, y], color=INK, linewidth=2.5, solid_capstyle="butt")
+    said = f"{length / _KM:g} km" if length >= _KM else f"{length:g} m"
+    axes.text(x + length / 2, y + 0.012 * (high - low), said, ha="center", va="bottom", fontsize=8, color=INK)
+
+
+def round_length(most: float) -> float:
+    """Return the largest of 1, 2, 5, 10, ... that is not above a length.
+
+    >>> round_length(730.0), round_length(0.3)
+    (500.0, 0.2)
+    """
+    size = 10.0 ** np.floor(np.log10(most))
+    return float(max(step * size for step in (1, 2, 5) if step * size <= most))
 
 
 def risk_utility_figure(measures: Mapping[str, Measures]) -> Figure:

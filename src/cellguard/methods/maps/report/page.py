@@ -1,17 +1,17 @@
 """The pages of a map: before and after for the disclosure officer, and what is shown for the public.
 
-Hexagons are drawn on a canvas, so tens of thousands of them are no burden. The public page is made of a `ShownMap`,
+Cells are drawn on a canvas, so tens of thousands of them are no burden. The public page is made of a `ShownMap`,
 which holds no true value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cellguard.methods.maps.report.drawn import before_and_after, breaks
+from cellguard.methods.maps.report.drawn import as_shown, before_and_after
 from cellguard.methods.maps.report.plots import mark, plots
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.shown import ShownMap
@@ -21,6 +21,7 @@ from cellguard.report.run_facts import run_facts
 from cellguard.report.section import Section
 from cellguard.report.words import many, number, share, short
 from cellguard.seam.outcome import Outcome
+from cellguard.words.say import say
 
 _SCRIPT = "map.js"
 
@@ -30,7 +31,7 @@ def internal_map(outcome: Outcome[MapResult]) -> str:
     done = outcome.protected
     name = table_of(done.job).name
     data = before_and_after(done)
-    label = f"Map of {name} before and after, {many(len(done.before), 'hexagon')}"
+    label = f"Map of {name} before and after, {many(len(done.before), done.tiles.grid.word)}"
     sections = [
         Section("map", "Before and after", {"compares": True, "label": label}),
         _moved(outcome),
@@ -53,21 +54,21 @@ def internal_map(outcome: Outcome[MapResult]) -> str:
 
 def public_map(shown: ShownMap) -> str:
     """Return the page of a map as published. It is made of what is shown only, and does not tell what was changed."""
-    values = shown.table().figures.tolist() if shown.decimals else shown.units
-    data = {"q": shown.q.tolist(), "r": shown.r.tolist(), "after": values, "breaks": breaks(np.array(values, float))}
+    data = as_shown(shown)
     placed = f", coordinate system {shown.crs}" if shown.crs else ""
-    label = f"Map of {shown.name}, {many(len(values), 'hexagon')}{placed}"
+    label = f"Map of {shown.name}, {many(len(shown), shown.grid.word)}{placed}"
     section = Section("map", "The map", {"compares": False, "label": label})
-    title = f"Map {shown.name}: {shown.response}"
-    return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section])
+    title = say("Map {table}: {response}", table=shown.name, response=shown.response)
+    return render("map_public.html", _SCRIPT, data=data, title=title, sections=[section], how="moved")
 
 
 def _verdict(outcome: Outcome[MapResult]) -> dict[str, Any]:
     head = outcome.verdict
     about = next(iter(outcome.summary["tables"].values()))
     moved = about.get("units_moved", about.get("contributors_moved", 0))
+    word = outcome.protected.tiles.grid.word
     figures = [
-        (f"{about['shown']:,}", "hexagons shown", f"of {about['hexagons']:,} with records"),
+        (f"{about['shown']:,}", f"{word}s shown", f"of {about['hexagons']:,} with records"),
         (f"{about['sensitive']:,}", "had too few records", share(about["sensitive"], about["hexagons"])),
         (f"{moved:,}", "records moved", f"mu {about['mu']:,}"),
         (f"{about['lost_records']:,}", "records lost to the map", f"{about['lost_share']:.2%} of the total"),
@@ -88,13 +89,14 @@ def _moved(outcome: Outcome[MapResult]) -> Section:
         if lost
         else "yes: no record was removed"
     )
-    grid = done.hexagons.grid
+    grid = done.tiles.grid
     facts = [
-        ("Hexagons", f"{short(grid.dx)} wide, neighbouring rows {short(grid.dy / 2)} apart"),
+        ("Cells", grid_words(grid.about())),
         ("Coordinate system", done.crs or "not said"),
         ("Rules", "; ".join(map(str, table_of(done.job).rules))),
         ("Outliers", f"{about['outliers']:,} ({_TREATED[done.spec.outliers]})"),
         ("Is the total kept?", kept),
+        ("Utility U", f"{about['utility']:.1%} of the total is where it was"),
     ]
     if done.counts is not None:
         facts += [
@@ -109,12 +111,21 @@ def _moved(outcome: Outcome[MapResult]) -> Section:
                 "Passed on",
                 f"{about['passed_share']:.2%} of the total, in {many(about['passes'], 'round')}",
             ),
-            ("Hexagons changed", f"{about['changed']:,}"),
+            ("Cells changed", f"{about['changed']:,}"),
         ]
     return Section("moved", "What was moved", {"facts": facts, "warnings": outcome.summary["warnings"]})
 
 
-_TREATED = {"remove": "removed", "redistribute": "their records went to the closest hexagons", "keep": "kept"}
+def grid_words(about: Mapping[str, Any]) -> str:
+    """Return the grid of a map in words."""
+    if about["of"] == "hexagons":
+        return f"hexagons {short(about['dx'])} wide, neighbouring rows {short(about['dy'] / 2)} apart"
+    if about["of"] == "squares":
+        return f"squares {short(about['size'])} wide, of {about['neighbours']} neighbours each"
+    return f"{about['areas']:,} areas with {about['borders']:,} borders"
+
+
+_TREATED = {"remove": "removed", "redistribute": "their records went to the closest cells", "keep": "kept"}
 
 
 def _above(mu: int, least: int | None) -> str:
@@ -130,27 +141,27 @@ def _undo(done: MapResult) -> Section:
     if done.values is None:
         about = done.summary()["tables"][table_of(done.job).name]
         received = done.spec.outliers == "redistribute"
-        above = "" if received else f"A hexagon above {t} never had fewer than it shows. "
+        above = "" if received else f"A cell above {t} never had fewer than it shows. "
         rows: Sequence[tuple[str, str]] = [
             (
                 "Cannot be undone",
                 "Redistributing the shown map changes nothing, so the shown map may itself be the true one: no count "
-                f"below {t} of a shown hexagon follows from it, even if one knows the algorithm, its settings and the "
+                f"below {t} of a shown cell follows from it, even if one knows the algorithm, its settings and the "
                 "total.",
             ),
             (
                 "Can be concluded",
-                above + "Every shown hexagon has at least one record of its own. Empty hexagons are empty, or were "
+                above + "Every shown cell has at least one record of its own. Empty cells are empty, or were "
                 "outliers; if outliers were removed, who knows the true total knows how many records they had, and "
                 "where if only one place is possible.",
             ),
             (
                 "Is likely",
-                f"Of the {about['at_threshold']:,} hexagons that show exactly {t}, {about['raised']:,} had fewer.",
+                f"Of the {about['at_threshold']:,} cells that show exactly {t}, {about['raised']:,} had fewer.",
             ),
             (
                 "Must stay inside",
-                "How many records were moved, mu, and even that something was moved: with these, raised hexagons can "
+                "How many records were moved, mu, and even that something was moved: with these, raised cells can "
                 "be identified. Nothing of this is in the release.",
             ),
         ]
@@ -163,10 +174,10 @@ def _undo(done: MapResult) -> Section:
             ),
             (
                 "Direct estimates",
-                f"Of {int(done.values.close.sum()):,} changed hexagons the total, or the total less the second largest "
+                f"Of {int(done.values.close.sum()):,} changed cells the total, or the total less the second largest "
                 f"contribution, is within {done.values.closeness:g} % of the true largest one.",
             ),
-            ("Not looked at", "Somebody who knows several contributions of a hexagon, or of its neighbours."),
+            ("Not looked at", "Somebody who knows several contributions of a cell, or of its neighbours."),
         ]
     return Section("undo", "What an attacker can undo", {"rows": rows})
 
