@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.evaluate.rule_study import parse_written
+from cellguard.evaluate.families import parse_written
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import declared, method_names, sections
 from cellguard.job.rulespec import dump_rule
@@ -16,15 +16,20 @@ from cellguard.rules.rule import Rule
 
 @dataclass(frozen=True)
 class Policy:
-    """A method and, unless the job's own are used, the rules, the cost and the effort of all tables."""
+    """A method and, unless the job's own are used, the rules, the cost and the effort of all tables.
+
+    ``settings`` are what the job says of the method as a whole, such as the method by which noise is drawn.
+    """
 
     method: str
     rules: tuple[Rule, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         said = ["; ".join(map(str, self.rules))] if self.rules else []
-        return ", ".join([self.method, *said, *(f"{key} {value}" for key, value in self.options.items())])
+        options = [f"{key} {value}" for key, value in self.options.items()]
+        return ", ".join([self.method, *self.settings.values(), *said, *options])
 
     def check(self) -> None:
         """Refuse a method that does not exist."""
@@ -35,6 +40,8 @@ class Policy:
         """Return the job with this policy; raises `JobError` where it makes no sense."""
         data = job.model_dump()
         data = {key: value for key, value in data.items() if key not in method_names() or key == self.method}
+        if places := self._places(job):
+            data[self.method] = places
         if not declared(self.method).attacked:
             data.pop("attack", None)  # what attackers know is for the measure, and other methods do not ask
         for table, spec in zip(data["tables"], job.tables, strict=True):
@@ -43,10 +50,19 @@ class Policy:
             table["protect"] |= self.options
             rules = spec.rules if self.rules is None else self.rules
             table["rules"] = [dump_rule(rule) for rule in rules]
+        if self.settings:
+            data[self.method] = {**(data.get(self.method) or {}), **self.settings}
         if "seed" in getattr(sections().get(self.method), "model_fields", {}):
             # Nothing is released, so the seed need not be secret, and the same comparison gives the same result.
             data[self.method] = {**(data.get(self.method) or {}), "seed": 1}
         return Job.parse(_without_nones(data), folder=job.folder, held=job.held)
+
+    def _places(self, job: Job) -> dict[str, Any]:
+        """Return where another method's map has its cells, which all methods for maps say alike."""
+        own, theirs = job.settings.get(job.method), sections().get(self.method)
+        if self.method == job.method or declared(job.method).tabular or own is None or theirs is None:
+            return {}
+        return {key: value for key, value in own.model_dump().items() if key in theirs.model_fields}
 
 
 def repeatable(job: Job) -> dict[str, Any]:
@@ -58,14 +74,22 @@ def repeatable(job: Job) -> dict[str, Any]:
 
 
 def parse_policies(
-    methods: str, rules: Sequence[str], *, costs: Sequence[str] = (), efforts: Sequence[str] = ()
+    methods: str,
+    rules: Sequence[str],
+    *,
+    costs: Sequence[str] = (),
+    efforts: Sequence[str] = (),
+    noises: Sequence[str] = (),
 ) -> list[Policy]:
-    """Return every method with every set of rules, as people write them; suppression also by each cost and effort.
+    """Return every method with every set of rules, as people write them; suppression also by each cost and effort, and
+    perturbation by each of its ways to make noise.
 
     >>> [str(policy) for policy in parse_policies("suppress", ["p_percent p=5; min_frequency n=3"])]
     ['suppress, p_percent 5; min_frequency 3']
     >>> [str(policy) for policy in parse_policies("suppress,perturb", [], costs=["value", "constant"])]
     ['suppress, cost value', 'suppress, cost constant', 'perturb']
+    >>> [str(policy) for policy in parse_policies("suppress,perturb", [], noises=["zes", "opt"])]
+    ['suppress', 'perturb, zes', 'perturb, opt']
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
     sets: list[tuple[Rule, ...] | None] = [
@@ -77,7 +101,19 @@ def parse_policies(
         for cost in costs or [""]
         for effort in efforts or [""]
     ]
-    return [Policy(name, chosen, options) for name in names for chosen in sets for options in _told(name, ways)]
+    return [
+        Policy(name, chosen, options, settings)
+        for name in names
+        for settings in _settings(name, noises)
+        for chosen in sets
+        for options in _told(name, ways)
+    ]
+
+
+def _settings(method: str, noises: Sequence[str]) -> list[Mapping[str, str]]:
+    """Return what the job says of a method as a whole, for each way to make noise that the method has."""
+    known = getattr(sections().get(method), "model_fields", {})
+    return [{"method": noise} for noise in noises] if noises and "method" in known else [{}]
 
 
 def _told(method: str, ways: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:

@@ -7,7 +7,7 @@ of which contributions are drawn with replacement; or any function from probabil
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -22,8 +22,10 @@ from cellguard.microdata.query import read_units
 from cellguard.microdata.roles import Missing, Roles
 from cellguard.microdata.sources import open_records
 from cellguard.randomness import Stream, stream
-from cellguard.table.fact import Count, Top, Total
+from cellguard.rules.rule import Rule
+from cellguard.table.fact import Count, Fact, Top, Total
 from cellguard.table.facts import Facts
+from cellguard.table.signed_cells import signed_contributions
 
 Quantiles = Callable[[FloatArray], FloatArray]
 Distribution = str | FloatArray | Quantiles
@@ -99,6 +101,28 @@ def draw_cells(
     elif negatives == "redraw":
         values = _redrawn(values, quantiles, numbers)
     return Draws(-np.sort(-values.reshape(cells, n), axis=1))
+
+
+def seen_by(rules: Iterable[Rule], drawn: Draws) -> Facts:
+    """Return the cells as these rules see them.
+
+    Where one of them looks at signs or at the spread, all rules see sizes, as in a table with `negative: absolute`.
+
+    >>> from cellguard.rules.linear import PPercent
+    >>> from cellguard.rules.signed import Signed
+    >>> cells = Draws(np.array([[5.0, 2.0, -8.0]]))
+    >>> seen_by([PPercent(10)], cells).basis.tolist(), seen_by([Signed(PPercent(10))], cells).basis.tolist()
+    ([-1.0], [15.0])
+    """
+    plain = drawn.facts
+    if all(fact in plain for rule in rules for fact in _looked_at(rule)):
+        return plain
+    return signed_contributions(*drawn.contributions)
+
+
+def _looked_at(rule: Rule) -> list[Fact]:
+    """Return the facts of a rule, each as what stands in for it where cells are complete."""
+    return [fact if fact.stand_in is None else fact.stand_in for fact in rule.facts]
 
 
 def recorded_values(path: Path, column: str) -> FloatArray:

@@ -59,21 +59,21 @@ def risk_behind_pattern(
     for number, (insider, cell) in enumerate(pairs):  # which may grow
         short = 1.0
         if number < _MOST_EXACT:
-            short, noticing = _shortfall(inside.standing, insider, cell, run)
+            short, noticing = _shortfall(inside.knowledge, insider, cell, run)
             # Whoever notices neither way how far anybody gets, gets as far; the others may come nearer.
             pairs += [(who, cell) for who in noticing if insider == ANYBODY and (who, cell) not in pairs]
         worst[cells[cell]] = max(worst[cells[cell]], short)
     return np.where(np.isnan(risk), risk, worst)
 
 
-def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
+def _shortfall(knowledge: InsiderKnowledge, insider: int, cell: int, run: Run) -> tuple[float, list[int]]:
     """Return which share of a cell's need against an insider is missing, below, above or in all; and who notices."""
     who = np.array([insider])
-    levels = standing.asked(cell, who)
+    levels = knowledge.asked(cell, who)
     needs = np.concatenate([levels.down, levels.up, levels.width]).astype(float)
-    problem = standing.problem
-    scale = max(float(standing.value[cell]), needs.max(), 1.0)
-    limits = standing.limits(who[who >= 0])
+    problem = knowledge.problem
+    scale = max(float(knowledge.value[cell]), needs.max(), 1.0)
+    limits = knowledge.limits(who[who >= 0])
     low, high = (np.minimum(as_floats(limit) / scale, _FAR) for limit in limits)
     zero = np.zeros(problem.matrix.shape[0])
     program = Program(problem.matrix.astype(float), zero, zero, -low, high, np.zeros(len(low)))
@@ -85,18 +85,18 @@ def _shortfall(standing: InsiderKnowledge, insider: int, cell: int, run: Run) ->
         if solution.status is not Status.optimal:
             return 1.0, []
         ends.append(abs(float(solution.x[cell])) * scale)
-        noticing |= _noticing(standing, solution.x * scale, scale)
+        noticing |= _noticing(knowledge, solution.x * scale, scale)
     share = float(missing(np.array([*ends, sum(ends)]), needs).max())
-    return max(share, _LEAST), sorted(noticing - {int(standing.owner[cell])})
+    return max(share, _LEAST), sorted(noticing - {int(knowledge.owner[cell])})
 
 
-def _noticing(standing: InsiderKnowledge, move: FloatArray, scale: float) -> set[int]:
+def _noticing(knowledge: InsiderKnowledge, move: FloatArray, scale: float) -> set[int]:
     """Return the insiders for whom a move is none: alone in a cell that moves, or with more than is left of it."""
-    owners = standing.knowing[np.abs(move) > _STILL * scale]
+    owners = knowledge.knowing[np.abs(move) > _STILL * scale]
     noticing = set(owners[owners >= 0].tolist())
-    after = np.where(standing.signed, np.inf, standing.value + move)
-    left = np.repeat(after, np.diff(standing.start))
-    return noticing | set(standing.who[standing.amount > left + _STILL * scale].tolist())
+    after = np.where(knowledge.signed, np.inf, knowledge.value + move)
+    left = np.repeat(after, np.diff(knowledge.start))
+    return noticing | set(knowledge.who[knowledge.amount > left + _STILL * scale].tolist())
 
 
 def risk_behind_noise(

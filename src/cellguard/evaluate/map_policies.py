@@ -19,8 +19,9 @@ from cellguard.evaluate.candidates import Policy
 from cellguard.evaluate.insider_risk import missing
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import measure_loss
-from cellguard.geometry.hexgrid import Grid
+from cellguard.geometry.tiling import Tiling
 from cellguard.job.jobfile import Job
+from cellguard.job.registry import declared
 from cellguard.methods.maps.contributors import Contributors
 from cellguard.methods.maps.files.job_points import read_map
 from cellguard.methods.maps.result import QUESTION, MapResult
@@ -50,9 +51,9 @@ def compare_maps(job: Job, policies: Sequence[Policy], tolerated: float, within:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The hexagons of a job as they are: their grid, what rules look at, and the unit of their values. Confidential."""
+    """The cells of a job's map as they are: their grid, what rules look at, the unit of their values. Confidential."""
 
-    grid: Grid
+    grid: Tiling
     facts: Facts
     unit: float
     counted: bool
@@ -61,11 +62,11 @@ class Truth:
     def of(cls, job: Job) -> Truth:
         """Read the points of a job."""
         located = read_map(job)
-        count = located.hexagons.count.astype(float)
-        if located.points is None or located.points.value is None:
-            return cls(located.hexagons.grid, Facts({Total(): count, Count(): count}), 1.0, True)
-        values = Contributors.of(located.hexagons.of_point, located.points.value, len(count))
-        return cls(located.hexagons.grid, values.facts(_LARGEST), 10.0**-located.decimals, False)
+        count = located.tiles.count.astype(float)
+        if located.value is None:
+            return cls(located.tiles.grid, Facts({Total(): count, Count(): count}), 1.0, True)
+        values = Contributors.of(located.tiles.of_point, located.value, len(count))
+        return cls(located.tiles.grid, values.facts(_LARGEST), 10.0**-located.decimals, False)
 
     def needs(self, rules: Sequence[Rule]) -> FloatArray:
         """Return how far hexagons must be changed: 0 where no rule calls one unsafe, else one unit at the least."""
@@ -81,7 +82,7 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     start, name = process_time(), str(policy)
     outcome: Outcome[MapResult] | None = None
     try:
-        if policy.method == "suppress":
+        if declared(policy.method).attacked:
             figures = truth.facts.total
             shown = truth.needs(table_of(job).rules if policy.rules is None else policy.rules) == 0
         else:
@@ -94,7 +95,7 @@ def _place(policy: Policy, job: Job, truth: Truth, needs: FloatArray) -> Point:
     loss = measure_loss(true, np.where(shown, figures, 0.0), ~shown, unit=truth.unit)
     mean, near = float(risk.mean()) if unsafe.any() else 0.0, int((risk > 1e-6).sum())
     by_table, seconds = {table_of(job).name: loss}, process_time() - start
-    point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, inside_too_near=near)
+    point = Point(name, loss.utility, mean, near, by_table, {}, seconds, inside_risk=mean, disclosed_to_insiders=near)
     if outcome is None:
         return replace(point, verdict="not checked", said=_LEFT_OUT, asks=QUESTION)
     verdict = outcome.verdict
@@ -113,6 +114,6 @@ def _moved(job: Job, truth: Truth) -> Outcome[MapResult]:
     outcome = run(job)
     if outcome.method.tabular:
         raise InputError(f"what is {outcome.method.participle} is no map")
-    if outcome.protected.hexagons.grid != truth.grid:
+    if outcome.protected.tiles.grid != truth.grid:
         raise InputError("the map needs larger hexagons than the job asks for, so it cannot be held against its own")
     return outcome

@@ -2,7 +2,8 @@
 
 A cell that the reference rules call unsafe needs to stay uncertain by so much. Its risk is the share of that need which
 is missing: 1 if the true figure is published, 0 if an outsider's interval (or the noise) reaches as far as it must.
-A figure that is rounded to the decimals that are published is the true one, and no noise.
+A figure that is rounded to the decimals that are published is the true one, and no noise. Of noise the need is the one
+of S_N (Cuppen 2000, 4.1) where a rule tells it: an attacker who meets noise has no interval.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from cellguard.attack.insider_pairs import Hint
 from cellguard.evaluate.insider_risk import missing, risk_behind_noise, risk_behind_pattern
 from cellguard.evaluate.utility import Known
 from cellguard.protection import Requirements
+from cellguard.rules.rule import Rule
 from cellguard.run_context import Run
 from cellguard.seam.method import Concluded
 from cellguard.table.contributions import Contributions
+from cellguard.table.fact import Top
+from cellguard.table.facts import Facts
 from cellguard.table.pattern import Pattern, Release
 
 
@@ -43,7 +47,7 @@ class Nearness:
         return _mean(self.risk)
 
     @property
-    def too_near(self) -> int:
+    def disclosed(self) -> int:
         """How many unsafe cells an outsider comes nearer to than their protection level allows."""
         return _many(self.risk)
 
@@ -53,7 +57,7 @@ class Nearness:
         return float("nan") if self.inside is None else _mean(self.inside)
 
     @property
-    def inside_too_near(self) -> int:
+    def disclosed_to_insiders(self) -> int:
         """In how many unsafe cells some respondent comes nearer to another than the rules allow; -1 if not known."""
         return -1 if self.inside is None else _many(self.inside)
 
@@ -84,11 +88,13 @@ def measure_nearness(
     *,
     hidden: BoolArray | None = None,
     concluded: Concluded | None = None,
+    noise: FloatArray | None = None,
 ) -> Nearness:
     """Attack a release with the reference rules as the measure, as an outsider and, if they are reported, as insiders.
 
     ``hidden`` are the distinct cells that a method suppresses, if it is one that does; otherwise the release tells.
-    ``concluded`` is what a method says that attackers who know it conclude.
+    ``concluded`` is what a method says that attackers who know it conclude. ``noise`` is how much noise each cell must
+    have, NaN where no rule tells that: it then must reach as far as an interval.
     """
     if concluded is not None:
         return _of_ends(reference, concluded)
@@ -100,10 +106,32 @@ def measure_nearness(
     # Noise protects as far as it goes: who takes the published figure for the true one errs by so much.
     error = np.abs(figures - reference.tables.value)
     need = np.maximum(np.maximum(reference.lower, reference.upper), reference.sliding)
+    if noise is not None:
+        need = np.where(np.isnan(noise), need, noise)
     risk = np.where(reference.primary, missing(error, need), np.nan)
     known = attackers.insiders
     inside = None if known is None else risk_behind_noise(reference, figures, risk, known)
     return Nearness(Known(figures, figures), risk, inside)
+
+
+def noise_needed(rules: Sequence[Rule], facts: Facts) -> FloatArray:
+    """Return how much noise each cell must have by S_N, p X_1 - q R; NaN where no rule tells it.
+
+    R is what neither the largest contributor nor the coalition of the rule has. Of several rules the largest counts.
+
+    >>> from cellguard.rules.linear import Dominance
+    >>> from cellguard.table.facts import contributions
+    >>> cells = contributions([8000, 850, 600, 550], [4000, 2500, 1500, 2000])
+    >>> noise_needed([Dominance(3, 70)], cells).round(1).tolist()
+    [2878.6, 214.3]
+    """
+    needs = np.full(len(facts.total), np.nan)
+    for rule in [rule.noise for rule in rules if rule.noise is not None]:
+        if Top(rule.n) in facts:
+            known = facts[Top(rule.n)]
+            rest = np.maximum(facts.basis - known.sum(axis=1), 0.0)
+            needs = np.fmax(needs, np.maximum(rule.accuracy * known[:, 0] - rule.prior * rest, 0.0))
+    return needs
 
 
 def _seen(reference: Requirements, release: Release) -> tuple[FloatArray, BoolArray, BoolArray]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from cellguard.arrays import Positions
 from cellguard.errors import InputError
+from cellguard.evaluate.families import Family, thesis
 from cellguard.evaluate.rule_page import agreement_sections, rule_study_data
-from cellguard.evaluate.rule_study import GRID, Family, RuleStudy, study_cells, thesis
+from cellguard.evaluate.rule_study import GRID, RuleStudy, study_cells
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import assess_job
 from cellguard.report.evaluation import evaluation_page, part, table
@@ -26,12 +27,17 @@ _MOST_SHOWN = 200
 class TableStudy:
     """Rules compared on the cells of a table to which somebody contributes more than 0 by size. Confidential.
 
-    ``cells`` are the positions of these cells in the table.
+    ``cells`` are the positions of these cells in the table; ``left_out`` is how many others it has.
     """
 
     table: Table
     cells: Positions
     study: RuleStudy
+
+    @property
+    def left_out(self) -> int:
+        """The number of cells to which nobody contributes anything but 0."""
+        return len(self.table) - len(self.cells)
 
     def disagreements(self) -> list[dict[str, Any]]:
         """Return every cell on which not all rules agree: which ones call it unsafe, their figures and shares."""
@@ -56,8 +62,9 @@ def study_job(
     families: Mapping[str, Family] | None = None,
     *,
     target: float | None = None,
-    grid: Sequence[int] = GRID,
-    fixed: Mapping[str, int] | None = None,
+    grid: Sequence[float] = GRID,
+    fixed: Mapping[str, float] | None = None,
+    whole: bool = False,
     run: Run = Run(),  # noqa: B008
 ) -> list[TableStudy]:
     """Compare rules on each table of a job, whatever rules the job has.
@@ -69,27 +76,25 @@ def study_job(
     asked: list[Rule] = [f.rule(fixed[name]) if name in fixed else f.example for name, f in families.items()]
     tables = [table.model_copy(update={"rules": asked}) for table in job.tables]
     findings = assess_job(job.model_copy(update={"tables": tables}), within=run).findings
-    return [_study(here.table, families, target, grid, fixed) for here in findings.by_table]
+    settings: dict[str, Any] = {"target": target, "grid": grid, "fixed": fixed, "whole": whole}
+    return [_study(here.table, families, settings) for here in findings.by_table]
 
 
-def _study(
-    table: Table, families: Mapping[str, Family], target: float | None, grid: Sequence[int], fixed: Mapping[str, int]
-) -> TableStudy:
+def _study(table: Table, families: Mapping[str, Family], settings: Mapping[str, Any]) -> TableStudy:
     cells = np.flatnonzero(table.facts.basis > 0)
     if not len(cells):
         raise InputError(f"table {table.name!r} has no cell with contributions above 0, so there is nothing to compare")
-    facts = table.facts.take(cells)
-    if target is None:
-        first = next((name for name in families if name in fixed), None)
-        share = 0.2 if first is None else float(families[first].rule(fixed[first]).unsafe(facts).mean())
-        near = 1 / (3 * len(cells))  # none and all are no targets, but the nearest numbers to these
-        target = min(max(share, near), 1 - near)
-    return TableStudy(table, cells, study_cells(facts, families, target=target, grid=grid, fixed=fixed))
+    return TableStudy(table, cells, study_cells(table.facts.take(cells), families, **settings))
 
 
 def own_tables_data(studies: Sequence[TableStudy]) -> dict[str, Any]:
     """Return the comparison on each table as plain data. Confidential."""
-    return {here.table.name: {**rule_study_data(here.study), "disagreements": here.disagreements()} for here in studies}
+    return {here.table.name: _data(here) for here in studies}
+
+
+def _data(here: TableStudy) -> dict[str, Any]:
+    left = {"left_out": here.left_out, "disagreements": here.disagreements()}
+    return {**rule_study_data(here.study), **left}
 
 
 def own_tables_page(studies: Sequence[TableStudy]) -> str:
@@ -109,7 +114,8 @@ def own_tables_page(studies: Sequence[TableStudy]) -> str:
         heads = ("Cell", "unsafe by", *(f"figure of {name}" for name in here.study.families), *places)
         more = f"The first {_MOST_SHOWN} of {len(split):,} cells." if len(split) > _MOST_SHOWN else ""
         disagreed = f"{len(split):,} {'cell' if len(split) == 1 else 'cells'}"
-        words = (f"{len(here.study):,} cells; {_calibrated(here.study)}. The rules disagree on {disagreed}.",)
+        empty = f" ({here.left_out:,} others have no contribution but 0)" if here.left_out else ""
+        words = (f"{len(here.study):,} cells{empty}; {_calibrated(here.study)}. The rules disagree on {disagreed}.",)
         shown = [table(heads, rows, note=more)] if rows else []
         sections.append(part(f"table-{number}", here.table.name, words=words, tables=shown))
         sections += agreement_sections(here.study, of=here.table.name)

@@ -14,10 +14,13 @@ from multiprocessing import get_context
 from time import process_time
 from typing import Any
 
+import numpy as np
+
+from cellguard.arrays import FloatArray
 from cellguard.errors import CellguardError, InputError
 from cellguard.evaluate.candidates import Policy, repeatable
 from cellguard.evaluate.map_policies import compare_maps
-from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness
+from cellguard.evaluate.outsider_risk import Attackers, Nearness, measure_nearness, noise_needed
 from cellguard.evaluate.risk_utility import Point, RiskUtility, ends
 from cellguard.evaluate.utility import Utility, measure_utility
 from cellguard.inputs.assessing import read_known_totals
@@ -89,11 +92,12 @@ def _in_process(reference: Job, cells: Sequence[str], name: str, job: Job | str)
 @dataclass(frozen=True, eq=False)
 class Reference:
     """What all policies are held to: the protection levels of the job's own rules, who attacks, and the cells
-    asked for."""
+    asked for. ``noise`` is how much noise each cell must have by these rules."""
 
     needs: Requirements
     attackers: Attackers
     asked: tuple[tuple[str, int], ...]
+    noise: FloatArray
 
     @property
     def insiders(self) -> Contributions | None:
@@ -108,13 +112,33 @@ class Reference:
         known = contributions_of(assessed.tables)
         asked = tuple(_cell(assessed, text) for text in cells)
         attackers = Attackers(known if known.told.any() else None, read_known_totals(assessed).sums)
-        return cls(assessed.needs, attackers, asked)
+        return cls(assessed.needs, attackers, asked, _noise_needed(assessed, job))
 
     def nearness(self, outcome: Outcome[Any], release: Release) -> Nearness:
         """Attack what a policy gives. Cells that a method suppresses are so, however the others are rounded."""
         made = outcome.protected
         attackers = replace(self.attackers, hints=made.hints)
-        return measure_nearness(self.needs, release, Run(), attackers, hidden=made.hidden, concluded=made.concluded)
+        told = {"hidden": made.hidden, "concluded": made.concluded, "noise": self.noise}
+        return measure_nearness(self.needs, release, Run(), attackers, **told)
+
+
+def _noise_needed(assessed: Assessment, job: Job) -> FloatArray:
+    """Return how much noise each distinct cell must have.
+
+    NaN is a cell that a rule calls unsafe which does not tell that, such as `min_frequency`. With weights the rest of a
+    cell is not what its largest contributions leave of the total: nothing is told then.
+    """
+    tables = assessed.needs.tables
+    needed = np.full(len(tables), np.nan)
+    if job.microdata is not None and job.microdata.weight:
+        return needed
+    for here, cells in zip(assessed.findings.by_table, tables.cells_of, strict=True):
+        needed[cells] = np.fmax(needed[cells], noise_needed(here.rules, here.table.facts))
+    for here, cells in zip(assessed.findings.by_table, tables.cells_of, strict=True):
+        for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
+            if rule.noise is None:
+                needed[cells[unsafe]] = np.nan
+    return needed
 
 
 def _place(reference: Reference, name: str, job: Job | str) -> Point:
@@ -139,17 +163,18 @@ def _place(reference: Reference, name: str, job: Job | str) -> Point:
         name,
         sum(u.utility * u.cells for u in by_table.values()) / weight,
         nearness.mean,
-        nearness.too_near,
+        nearness.disclosed,
         by_table,
         shown,
         seconds,
         fault,
         inside_risk=nearness.inside_mean,
-        inside_too_near=nearness.inside_too_near,
+        disclosed_to_insiders=nearness.disclosed_to_insiders,
         open=tuple(a.name for a in outcome.verdict.not_checked if a.key != "insiders" or reference.insiders is None),
         verdict=outcome.verdict.kind,
         said=outcome.verdict.text,
         asks=outcome.protected.question,
+        figures=outcome.protected.figures,
     )
 
 

@@ -38,7 +38,7 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
         colour = INK if end or not point.proven else PRIMARY if point is best else SECONDARY
         mark = "s" if end else "o" if point.proven else "x"
         axes.plot([point.utility], [point.risk], mark, color=colour, markersize=6)
-        if not end and point.inside_too_near >= 0:
+        if not end and point.disclosed_to_insiders >= 0:
             axes.plot([point.utility] * 2, [point.risk, point.inside_risk], "-", color=colour, linewidth=0.8)
             axes.plot([point.utility], [point.inside_risk], "o", mfc="none", color=colour, markersize=8)
         above = (4, 5 + 9 * (number % 3))  # policies without risk lie side by side
@@ -57,7 +57,14 @@ def risk_utility_figure(compared: RiskUtility) -> Figure:
 
 def policy_page(compared: RiskUtility, title: str) -> str:
     """Return the comparison of policies as a page. Confidential."""
-    sections = [_summary(compared), _security(compared), *_character(compared), *_richness(compared), _cost(compared)]
+    sections = [
+        _summary(compared),
+        _security(compared),
+        *_figures(compared),
+        *_character(compared),
+        *_richness(compared),
+        _cost(compared),
+    ]
     unsafe = f"{compared.unsafe:,} cells that the job's own rules call unsafe"
     intro = (
         f"The risk of every policy is measured by the {unsafe}. Its verdict is what its own method and rules make of "
@@ -72,7 +79,7 @@ def _summary(compared: RiskUtility) -> Section:
             f"{number}. {point.name}",
             f"{100 * point.utility:.1f} %" if point.measured else "",
             point.risk_words(),
-            "" if point.inside_too_near < 0 else point.risk_words(inside=True),
+            "" if point.disclosed_to_insiders < 0 else point.risk_words(inside=True),
             "" if point.is_end else point.verdict,
             "recommended" if point is compared.recommended else point.fault or ("" if point.settled else point.said),
         )
@@ -93,8 +100,8 @@ def _security(compared: RiskUtility) -> Section:
     rows = [
         (
             point.name,
-            f"{point.too_near:,}",
-            "not known" if point.inside_too_near < 0 else f"{point.inside_too_near:,}",
+            f"{point.disclosed:,}",
+            "not known" if point.disclosed_to_insiders < 0 else f"{point.disclosed_to_insiders:,}",
             "; ".join(point.open),
         )
         for point in _measured(compared)
@@ -105,6 +112,24 @@ def _security(compared: RiskUtility) -> Section:
     )
     heads = ("Policy", "Unsafe for outsiders", "Unsafe for insiders", "Not checked")
     return part("security", "Security", words=words, tables=[table(heads, rows)])
+
+
+def _figures(compared: RiskUtility) -> list[Section]:
+    """Hold against each other what methods of one kind tell of themselves (Cuppen 2000, table 8.1)."""
+    told = [point for point in compared.points if point.figures]
+    if not told:
+        return []
+    names = list(dict.fromkeys(name for point in told for name in point.figures))
+    rows = [
+        (point.name, *(_figure(point.figures.get(name, math.nan)) for name in names), f"{point.seconds:.1f}")
+        for point in told
+    ]
+    words = (
+        "Sensitive is a cell by S_N, which asks for so much noise that a coalition cannot estimate the largest "
+        "contributor too closely. Loss is the mean absolute noise.",
+    )
+    heads = ("Policy", *names, "CPU s")
+    return [part("noise", "Methods of noise", words=words, tables=[table(heads, rows)])]
 
 
 def _character(compared: RiskUtility) -> list[Section]:
@@ -129,8 +154,8 @@ def _richness(compared: RiskUtility) -> list[Section]:
             f"{point.name}: {name}",
             " by ".join(map(level_name, level.level)),
             f"{level.cells:,}",
-            f"{level.hidden:,}",
-            _figure(level.hidden_value),
+            f"{level.suppressed:,}",
+            _figure(level.suppressed_value),
             _figure(level.distortion),
         )
         for point, name, utility in pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cellguard.evaluate.utility import MEASURES, Utility
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MEASURE = (
     "what is missing of the protection levels that the job's own rules ask for, in what an outsider can work out of a "
-    "suppressed cell, or in how far a changed figure is from the true one"
+    "suppressed cell, or in how far a changed figure is from the true one; of noise, what is missing of what S_N asks "
+    "for, cell by cell"
 )
 EVERYTHING, NOTHING = "original data", "no data"
 
@@ -26,27 +27,29 @@ EVERYTHING, NOTHING = "original data", "no data"
 class Point:
     """A policy on the R-U map; ``fault`` says why it releases nothing: its figures are then those that it would have.
 
-    ``risk`` and ``too_near`` are those of outsiders, ``inside_risk`` and ``inside_too_near`` of the respondents
+    ``risk`` and ``disclosed`` are those of outsiders, ``inside_risk`` and ``disclosed_to_insiders`` of the respondents
     themselves (NaN and -1 where tables do not tell who they are). ``shown`` is what the policy publishes of the cells
     that were asked for, ``open`` what was not checked. ``verdict`` is what the policy's own method and rules make of
-    it, ``said`` in words, ``asks`` which question it answers: unless it is ``safe``, the risk is a lower bound, for the
-    measure looks at cells one by one and proves nothing.
+    it, ``said`` in words, ``asks`` which question it answers, ``figures`` what the
+    method tells of itself: unless it is ``safe``, the risk is a lower bound, for the measure looks at cells one by one
+    and proves nothing.
     """
 
     name: str
     utility: float
     risk: float
-    too_near: int
+    disclosed: int
     by_table: Mapping[str, Utility]
     shown: Mapping[str, str]
     seconds: float
     fault: str = ""
     inside_risk: float = float("nan")
-    inside_too_near: int = -1
+    disclosed_to_insiders: int = -1
     open: tuple[str, ...] = ()
     verdict: str = "not proven"
     said: str = ""
     asks: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def failed(cls, name: str, seconds: float, fault: str, *, verdict: str = "not proven") -> Point:
@@ -79,7 +82,7 @@ class Point:
         """Whether the verdict and the measure seem to contradict each other."""
         if self.is_end or not self.measured or self.verdict == "not checked":
             return False
-        near = self.too_near > 0 or self.inside_too_near > 0
+        near = self.disclosed > 0 or self.disclosed_to_insiders > 0
         return near == (self.verdict == Kind.SAFE)
 
     @property
@@ -87,7 +90,7 @@ class Point:
         """Which question the verdict answers and which one the risk does, where they seem to contradict each other."""
         if not self.differs:
             return ""
-        inside = f" (from insiders {self.risk_words(inside=True)})" if self.inside_too_near >= 0 else ""
+        inside = f" (from insiders {self.risk_words(inside=True)})" if self.disclosed_to_insiders >= 0 else ""
         said = f"{self.name}: the verdict is '{self.verdict}', the risk {self.risk_words()}{inside}"
         return f"{said}. The verdict asks {self.asks}; the risk is {MEASURE}."
 
@@ -106,7 +109,7 @@ class Point:
         """Return the point as plain data; the risk of what is not proven is None, and what it is at least is
         reported.
         """
-        told, measured = self.inside_too_near >= 0, self.measured
+        told, measured = self.disclosed_to_insiders >= 0, self.measured
         return {
             "policy": self.name,
             "verdict": "" if self.is_end else self.verdict,
@@ -114,12 +117,13 @@ class Point:
             "utility": round(self.utility, 6) if measured else None,
             "risk": round(self.risk, 6) if self.settled else None,
             "risk_at_least": round(self.risk, 6) if measured else None,
-            "too_near": self.too_near if measured else None,
+            "disclosed": self.disclosed if measured else None,
             "inside_risk": round(self.inside_risk, 6) if told and self.settled else None,
             "inside_risk_at_least": round(self.inside_risk, 6) if told else None,
-            "inside_too_near": self.inside_too_near if told else None,
+            "disclosed_to_insiders": self.disclosed_to_insiders if told else None,
             "tables": {name: utility.plain() for name, utility in self.by_table.items()},
             "cells": dict(self.shown),
+            "figures": {name: round(figure, 6) for name, figure in self.figures.items()},
             "seconds": round(self.seconds, 2),
             "not_checked": list(self.open),
             "fault": self.fault,
@@ -160,7 +164,7 @@ class RiskUtility(Streams):
         On ties by insiders' risk, then the first one.
         """
         allowed = [p for p in self.points if p.proven and not p.is_end and p.risk <= self.tolerated]
-        return max(allowed, key=lambda p: (p.utility, -p.inside_too_near), default=None)
+        return max(allowed, key=lambda p: (p.utility, -p.disclosed_to_insiders), default=None)
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -189,8 +193,10 @@ class RiskUtility(Streams):
             text += f" {', '.join(unproven)} would keep more, but is not proven safe."
         if not self.unsafe:
             text += " The job's own rules call no cell unsafe, so that there is no risk to compare."
-        if best.inside_too_near > 0:
-            cells = f"{best.inside_too_near:,} unsafe cells" if best.inside_too_near > 1 else "one unsafe cell"
+        if best.disclosed_to_insiders > 0:
+            cells = (
+                f"{best.disclosed_to_insiders:,} unsafe cells" if best.disclosed_to_insiders > 1 else "one unsafe cell"
+            )
             cure = ": say `attack: {insiders: true}`" if _is_attacked(best) else ""
             text += f" Respondents can estimate others too closely in {cells} of it{cure}."
         return text
@@ -200,14 +206,14 @@ class RiskUtility(Streams):
         rows: list[list[object]] = []
         for point in self.points:
             plain = point.plain()
-            inside = [plain["inside_risk"], plain["inside_too_near"]]
-            risks = [plain[key] for key in ("utility", "risk", "risk_at_least", "too_near")]
+            inside = [plain["inside_risk"], plain["disclosed_to_insiders"]]
+            risks = [plain[key] for key in ("utility", "risk", "risk_at_least", "disclosed")]
             whole = [plain["verdict"], *risks, *inside, round(point.seconds, 2), point.fault, point.difference]
             for name, utility in point.by_table.items():
                 rows.append([point.name, name, *whole, *(utility.plain()[measure] for measure in MEASURES)])
             if not point.by_table:
                 rows.append([point.name, "", *whole, *([None] * len(MEASURES))])
-        names = ["verdict", "utility", "risk", "risk_at_least", "too_near", "inside_risk", "inside_too_near"]
+        names = ["verdict", "utility", "risk", "risk_at_least", "disclosed", "inside_risk", "disclosed_to_insiders"]
         return ["policy", "table", *names, "seconds", "fault", "difference", *MEASURES], rows
 
     def to_arrow(self) -> pa.Table:
@@ -227,6 +233,6 @@ def ends(unsafe: int, shown: Mapping[str, str]) -> tuple[Point, Point]:
     """Return the ends of a map: the original data, with so many unsafe cells, and no data."""
     risk = 1.0 if unsafe else 0.0
     return (
-        Point(EVERYTHING, 1.0, risk, unsafe, {}, shown, 0.0, inside_risk=risk, inside_too_near=unsafe),
-        Point(NOTHING, 0.0, 0.0, 0, {}, {}, 0.0, inside_risk=0.0, inside_too_near=0),
+        Point(EVERYTHING, 1.0, risk, unsafe, {}, shown, 0.0, inside_risk=risk, disclosed_to_insiders=unsafe),
+        Point(NOTHING, 0.0, 0.0, 0, {}, {}, 0.0, inside_risk=0.0, disclosed_to_insiders=0),
     )

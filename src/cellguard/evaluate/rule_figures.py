@@ -1,4 +1,4 @@
-"""Pictures of a comparison of rules (figures 2 and 4 to 9 of the thesis). Their data are those of the study."""
+"""Pictures of a comparison of rules (figures 2 to 9 of the thesis). Their data are those of the study."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
+from cellguard.evaluate.draws import Draws, seen_by
 from cellguard.evaluate.rule_study import RuleStudy
 from cellguard.report.canvas import INK, PRIMARY, SECONDARY, THIRD, blank, entitle, paired, plain, single
 from cellguard.rules.rule import Rule
-from cellguard.table.fact import Count, Top, Total
-from cellguard.table.facts import Facts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,9 +33,10 @@ def safe_map(rule: Rule, n: int = 4, steps: int = _MAP_STEPS) -> tuple[FloatArra
     rest = 1 - first - second
     each = rest / max(n - 2, 1)
     cells = (first >= second) & (rest >= 0) & (each <= second)
-    shares = np.stack([first, second, *([each] * (n - 2))], axis=-1).reshape(-1, n)
-    facts = Facts({Total(): shares.sum(axis=1), Count(): np.full(len(shares), float(n)), Top(n): shares}, complete=True)
-    return axis, cells, rule.unsafe(facts).reshape(cells.shape) & cells
+    shares = np.stack([first, second, *([each] * (n - 2))], axis=-1)[cells]
+    unsafe = np.zeros(cells.shape, bool)
+    unsafe[cells] = rule.unsafe(seen_by([rule], Draws(shares)))
+    return axis, cells, unsafe
 
 
 def safe_map_figure(rules: Sequence[Rule], n: int = 4) -> Figure:
@@ -51,6 +51,29 @@ def safe_map_figure(rules: Sequence[Rule], n: int = 4) -> Figure:
         axes.set_xlabel("share of the second largest", fontsize=9)
         axes.set_ylabel("share of the largest", fontsize=9)
         entitle(axes, str(rule), f"dark: unsafe, of {n} contributions")
+    return figure
+
+
+def borders_figure(rules: Mapping[str, Rule], n: int = 4) -> Figure:
+    """Draw where all rules agree and where they do not, over the shares of the two largest (figure 3)."""
+    figure, axes = single(6.5, 4.4)
+    seen = {name: safe_map(rule, n) for name, rule in rules.items()}
+    axis, cells, _ = next(iter(seen.values()))
+    unsafe = np.stack([one[2] for one in seen.values()])
+    shade = np.where(cells, np.where(unsafe.all(axis=0), 2.5, np.where(unsafe.any(axis=0), 1.5, 0.5)), np.nan)
+    axes.contourf(axis, axis, shade, levels=[0, 1, 2, 3], colors=["#ffffff", "#dde3e9", "#98a3ae"])
+    axes.contour(axis, axis, cells.astype(float), levels=[0.5], colors=INK, linewidths=0.6)
+    for number, (name, one) in enumerate(seen.items()):
+        line, colour = _LINES[number % len(_LINES)], _COLOURS[number % len(_COLOURS)]
+        border = np.where(cells, one[2].astype(float), np.nan)
+        if one[2].any() and (cells & ~one[2]).any():
+            axes.contour(axis, axis, border, levels=[0.5], colors=colour, linewidths=1.6, linestyles=line)
+        axes.plot([], [], line, color=colour, label=f"{name}: {rules[name]}")
+    axes.set_xlim(0, 0.5)
+    axes.set_xlabel("share of the second largest", fontsize=9)
+    axes.set_ylabel("share of the largest", fontsize=9)
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    entitle(axes, "Where the borders run", f"of {n} contributions; dark: unsafe by all, light: by some, white: by none")
     return figure
 
 
@@ -72,7 +95,7 @@ def sensitivity_figure(study: RuleStudy) -> Figure:
     return figure
 
 
-def contour_figure(counts: Mapping[str, FloatArray], sizes: Sequence[int], grid: Sequence[int], cells: int) -> Figure:
+def contour_figure(counts: Mapping[str, FloatArray], sizes: Sequence[int], grid: Sequence[float], cells: int) -> Figure:
     """Draw for each rule how many cells are unsafe over strictness and number of contributions (figure 5)."""
     figure = blank(3.4 * len(counts), 3.6)
     for number, (name, matrix) in enumerate(counts.items(), 1):

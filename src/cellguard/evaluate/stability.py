@@ -43,7 +43,7 @@ class Stability:
 
     tables: Mapping[str, Table]
     unsafe: Mapping[str, FloatArray]
-    hidden: Mapping[str, FloatArray]
+    suppressed: Mapping[str, FloatArray]
     samples: int
     failed: int
 
@@ -51,9 +51,9 @@ class Stability:
         """Return the names of columns, and one row per cell."""
         rows: list[list[object]] = []
         for name, table in self.tables.items():
-            shares = zip(self.unsafe[name].tolist(), self.hidden[name].tolist(), strict=True)
+            shares = zip(self.unsafe[name].tolist(), self.suppressed[name].tolist(), strict=True)
             rows += [[name, table.cell_name(cell), *map(_share, pair)] for cell, pair in enumerate(shares)]
-        return ["table", "cell", "unsafe", "hidden"], rows
+        return ["table", "cell", "unsafe", "suppressed"], rows
 
 
 def study_stability(job: Job, samples: int = 50, *, seed: int = 1, within: Run = Run()) -> Stability:  # noqa: B008

@@ -17,7 +17,7 @@ from cellguard.arrays import BoolArray, FloatArray, IntArray, Positions
 from cellguard.table.pattern import ReleasedTable
 from cellguard.table.table import Table
 
-MEASURES = ("hidden", "hidden_value", "width", "distortion", "deviation", "hellinger", "rank", "association")
+MEASURES = ("suppressed", "suppressed_value", "width", "distortion", "deviation", "hellinger", "rank", "association")
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class LevelLoss:
 
     level: tuple[int, ...]
     cells: int
-    hidden: int
-    hidden_value: float
+    suppressed: int
+    suppressed_value: float
     distortion: float
 
 
@@ -46,8 +46,8 @@ class Utility:
     """
 
     cells: int
-    hidden: int
-    hidden_value: float
+    suppressed: int
+    suppressed_value: float
     utility: float
     width: float
     distortion: float
@@ -110,8 +110,8 @@ def measure_loss(
     inner = np.ones(len(true), bool) if inner is None else inner
     return Utility(
         cells=len(true),
-        hidden=int(hidden.sum()),
-        hidden_value=float(np.abs(true[hidden]).sum()),
+        suppressed=int(hidden.sum()),
+        suppressed_value=float(np.abs(true[hidden]).sum()),
         utility=float(np.where(hidden, 0.0, 1.0 - relative).mean()) if len(true) else float("nan"),
         width=float("nan"),
         distortion=_mean(relative[published]),

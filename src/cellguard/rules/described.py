@@ -40,7 +40,7 @@ _SHARED: Mapping[str, str] = {
     "p": "The least share of a row that is unsafe, in percent.",
     "s": "The least safe length of the interval, in percent of the total.",
     "below": "Judge only rows of fewer respondents than this; 0 judges all.",
-    "both_pairs": "Whether what the largest knows of the runner-up counts as well.",
+    "both_pairs": "Whether what the largest knows of the runner-up counts as well, as a share of what both have.",
     "usual": "The rule that judges sizes where one sign prevails.",
     "sign_ratio": "The largest T_R at which one sign prevails.",
     "limit": "The largest S_R or Q_R that is unsafe.",

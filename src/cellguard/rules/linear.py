@@ -1,82 +1,27 @@
-"""Linear sensitivity measures: dominance, p %, prior-posterior, and weights of one's own.
-
-S = sum of lambda_i x_i over the contributions in decreasing order, with the weights of a finite prefix and a constant
-tail; a cell is unsafe iff S > 0. Non-increasing weights make S sub-additive, so that a union of safe cells is safe.
-Adding u to the tail lowers S by -tail * u, which gives the upper protection level S / -tail of all of them.
-"""
+"""Linear rules: dominance, p %, prior-posterior, and weights of one's own; see `linear_measure`."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from itertools import pairwise
 from math import ceil
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import FloatArray
 from cellguard.errors import InputError
 from cellguard.rules.limits import Ceiling, NoiseRule
+from cellguard.rules.linear_measure import LinearMeasure
 from cellguard.rules.parameters import check_share, check_whole, options, percent
-from cellguard.rules.rule import Formula, Percent, Rule, above, register, unsafe_zeros
+from cellguard.rules.rule import Formula, Percent, register
 from cellguard.table.fact import Fact, Top, Total, Unwaived
 from cellguard.table.facts import Facts
 
 _MANY = 20  # contributions, of which fewer than as many percent are hardly ever meant
 
 
-class _Linear(Rule):
-    """What rules with linear weights share."""
-
-    __slots__ = ()
-    zero_unsafe: bool
-    nonnegative = True
-
-    @property
-    @abstractmethod
-    def prefix(self) -> tuple[float, ...]:
-        """The weights of the largest contributions."""
-
-    @property
-    @abstractmethod
-    def tail(self) -> float:
-        """The weight of every further contribution."""
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The total and as many of the largest contributions as have weights of their own."""
-        return (Total(), Top(len(self.prefix)))
-
-    @property
-    def subadditive(self) -> bool:
-        """Whether the weights never rise, so that a union of safe cells is safe."""
-        return all(a >= b for a, b in pairwise([*self.prefix, self.tail]))
-
-    def sensitivity(self, cells: Facts) -> FloatArray:
-        """Return S = sum of lambda_i x_i."""
-        score = self.tail * cells.whole(len(self.prefix))
-        for rank, weight in enumerate(self.prefix, 1):
-            score = score + (weight - self.tail) * cells.top(rank)
-        return np.asarray(score, float)
-
-    def unsafe(self, cells: Facts) -> BoolArray:
-        """Return where S > 0; a total of 0 discloses no share, so it is unsafe only if ``zero_unsafe``."""
-        concentrated = above(self.sensitivity(cells), cells, self.inclusive) & (cells.basis != 0)
-        return concentrated | unsafe_zeros(cells) if self.zero_unsafe else concentrated
-
-    def upper(self, cells: Facts) -> FloatArray:
-        """Return the upper protection level S / -tail (Handbook, table 4.6); NaN if the tail weighs nothing.
-
-        If the rule looks at an unweighted sample, the level is raised to the scale of the weighted total.
-        """
-        if self.tail >= 0:
-            return np.full(len(cells.total), np.nan)
-        return self.sensitivity(cells) / -self.tail * cells.scale
-
-
 @register("dominance", Formula("x1 + ... + xn > k/100 X", "the n largest", "100/k (x1 + ... + xn) - X"))
 @dataclass(frozen=True, slots=True)
-class Dominance(_Linear):
+class Dominance(LinearMeasure):
     """The dominance rule (n, k): unsafe if the ``n`` largest contributions exceed ``k`` percent of the total.
 
     Parameters
@@ -143,6 +88,11 @@ class Dominance(_Linear):
         return {1: "O", 2: "T"}.get(self.n, "M")
 
     @property
+    def sbs_flag(self) -> str:  # type: ignore[override]
+        """Dominance by one respondent, or by more."""
+        return "B" if self.n == 1 else "C"
+
+    @property
     def noise(self) -> NoiseRule:
         """n - 1 others may not come closer than theorem 4 of Cuppen (2000) says."""
         return NoiseRule(self.n, self.k)
@@ -158,7 +108,7 @@ class Dominance(_Linear):
         return ceil(100 * self.n / self.k - 1e-9)
 
 
-class _Estimate(_Linear):
+class _Estimate(LinearMeasure):
     """What p % and prior-posterior share: they ask how well others can estimate one contributor, the victim.
 
     With ``waivers`` the victim is the largest contributor s who did not waive protection, and the coalition are the
@@ -167,6 +117,7 @@ class _Estimate(_Linear):
 
     __slots__ = ()
     conf_status = "M"
+    sbs_flag = "F"
     coalition: int
     waivers: bool
 
@@ -183,7 +134,7 @@ class _Estimate(_Linear):
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return S; with waivers that of the largest without one, -inf where all have waived."""
         if not self.waivers:
-            return _Linear.sensitivity(self, cells)
+            return LinearMeasure.sensitivity(self, cells)
         victim, rest = self._estimate(cells)
         return np.where(np.isnan(victim), -np.inf, self.prefix[0] * np.nan_to_num(victim) + self.tail * rest)
 
@@ -260,7 +211,7 @@ class PPercent(_Estimate):
     def words(self) -> str:
         """Say who can estimate whom too well."""
         who = "the runner-up" if self.coalition == 1 else f"the {self.coalition} next largest together"
-        return f"{who} can estimate the largest respondent to within {percent(self.p)} %"
+        return f"{who} can estimate {_victim(self.waivers)} to within {percent(self.p)} %"
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -345,7 +296,7 @@ class PriorPosterior(_Estimate):
     def words(self) -> str:
         """Describe what others know, and how well they can estimate the largest with it."""
         known = f"knowing all others to within {percent(self.q)} %"
-        return f"{known}, one can estimate the largest respondent to within {percent(self.p)} %"
+        return f"{known}, one can estimate {_victim(self.waivers)} to within {percent(self.p)} %"
 
     @property
     def prefix(self) -> tuple[float, ...]:
@@ -369,7 +320,7 @@ class PriorPosterior(_Estimate):
 
 @register("linear", Formula("w1 x1 + w2 x2 + ... + rest (others) > 0", "as many as weights", "that sum / -rest"))
 @dataclass(frozen=True, slots=True)
-class Linear(_Linear):
+class Linear(LinearMeasure):
     """A linear sensitivity rule: unsafe if the weighted sum of the ordered contributions is above 0.
 
     S = w1 x1 + ... + wn xn + r (x(n+1) + ...), the largest contribution first.
@@ -444,3 +395,7 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 def _options(rule: PPercent | PriorPosterior) -> str:
     together = f" with coalitions of {rule.coalition}" if rule.coalition > 1 else ""
     return together + options(rule.inclusive, rule.zero_unsafe) + (", waivers" if rule.waivers else "")
+
+
+def _victim(waivers: bool) -> str:
+    return "the largest respondent who did not waive protection" if waivers else "the largest respondent"

@@ -89,6 +89,8 @@ class Rule(ABC):
     cure: ClassVar[str] = ""
     # The code of SDMX's CL_CONF_STATUS for a cell that the rule calls unsafe.
     conf_status: str = "C"
+    # The flag of a file for structural business statistics: A few, B one dominates, C several do, F p %.
+    sbs_flag: str = "B"
     # What an attacker cannot find out about unsafe counts, beyond what holds for all.
     promise: ClassVar[str] = ""
 

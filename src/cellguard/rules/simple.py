@@ -58,6 +58,7 @@ class MinFrequency(Rule):
     nonzero: bool = False
     counted = True
     conf_status = "A"
+    sbs_flag = "A"
 
     def __post_init__(self) -> None:
         check_whole("min_frequency", "n", self.n, 1)

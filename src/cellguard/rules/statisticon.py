@@ -3,8 +3,9 @@
 The runner-up knows the total X, the attacker's own x2, that the attacker is second, and that N contribute. So the
 largest lies between max(x2, X - (N - 1) x2) and X - x2, where all others have as much as the attacker, or nothing. The
 largest contributor knows x1, so the second lies between (X - x1) / (N - 1) and min(x1, X - x1). A cell is unsafe if the
-interval is shorter than s percent of X. Nothing else of the cell matters: (59, 40, 1) and (41, 40, 19) are the same to
-the runner-up.
+interval is shorter than s percent of X, or the second one than s percent of x1 + x2: it cannot be longer than x1, which
+in margins of many contributors is no such share of X. Nothing else of the cell matters: (59, 40, 1) and (41, 40, 19)
+are the same to the runner-up.
 
 If X itself is only known to lie between X - l and X + u, the runner-up's interval grows by u above, and below by l
 until its end reaches x2, that is by min(l, c) with c = max(X - N x2, 0). With S = s/100 X less its length, it is long
@@ -54,8 +55,8 @@ class Interval(NamedTuple):
 class Statisticon(Rule):
     """Unsafe if the runner-up's interval for the largest is shorter than ``s`` percent of the total.
 
-    With ``both_pairs`` the largest contributor's interval for the second counts too, and the shorter one decides. A
-    cell in which the largest has less than ``s`` percent is then always unsafe, and no suppressing helps.
+    With ``both_pairs`` the largest contributor's interval for the second counts too, and is unsafe if it is shorter
+    than ``s`` percent of what these two have.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Statisticon(Rule):
     zero_unsafe: bool = False
     nonnegative = True
     cure: ClassVar[str] = (
-        "statisticon with both_pairs cannot be met by suppression where the largest contributor has too little; "
+        "statisticon with both_pairs cannot be met by suppression where the other contributors have too little; "
         "recode, or "
         "leave both_pairs out"
     )
@@ -97,10 +98,10 @@ class Statisticon(Rule):
 
     def words(self) -> str:
         """Say who knows whom too well."""
-        who = "the runner-up knows the largest respondent"
-        if self.both_pairs:
-            who = "one of the two largest respondents knows the other"
-        return f"{who} to within less than {percent(self.s)} % of the value"
+        first = f"the runner-up knows the largest respondent to within less than {percent(self.s)} % of the value"
+        if not self.both_pairs:
+            return first
+        return f"{first}, or the largest one the runner-up to within less than {percent(self.s)} % of what both have"
 
     @property
     def subadditive(self) -> bool:
@@ -125,19 +126,23 @@ class Statisticon(Rule):
         low = np.divide(others, N - 1, out=np.zeros(len(N)), where=~alone)
         return Interval(np.where(alone, -np.inf, low), np.where(alone, np.inf, np.minimum(first, others)))
 
-    def length(self, cells: Facts) -> FloatArray:
-        """Return the length of the interval that decides."""
-        length = self.runner_up(cells).length
-        return np.minimum(length, self.largest(cells).length) if self.both_pairs else length
+    def intervals(self, cells: Facts) -> list[tuple[FloatArray, FloatArray]]:
+        """Return how long each interval is that is looked at, and what it is a share of."""
+        own = [(self.runner_up(cells).length, cells.whole(2))]
+        return own + ([(self.largest(cells).length, cells.top(1) + cells.top(2))] if self.both_pairs else [])
 
     def sensitivity(self, cells: Facts) -> FloatArray:
-        """Return S, by how much the interval is too short."""
-        return np.asarray(self.s / 100 * cells.whole(2) - self.length(cells), float)
+        """Return S, by how much an interval is too short."""
+        short = [self.s / 100 * whole - length for length, whole in self.intervals(cells)]
+        return np.asarray(np.max(short, axis=0), float)
 
     def measure(self, cells: Facts) -> FloatArray:
-        """Return the length of the interval, in percent of the total."""
-        X = cells.whole(2)
-        return np.divide(100 * self.length(cells), X, out=np.full(len(X), np.nan), where=X != 0)
+        """Return the length of the interval, in percent of the total, or of the two largest; the smaller percentage."""
+        shares = [
+            np.divide(100 * length, whole, out=np.full(len(whole), np.nan), where=whole != 0)
+            for length, whole in self.intervals(cells)
+        ]
+        return np.asarray(np.min(shares, axis=0), float)
 
     def figures(self, table: Table, cells: Positions) -> list[str]:
         """Return the length of the interval that decides, and between which values the runner-up has the largest."""
@@ -170,7 +175,8 @@ class Statisticon(Rule):
         reach = np.maximum(width - np.maximum(own.low - cells.top(2), 0.0), 0.0)
         fall, hopeless = np.zeros(len(X)), np.zeros(len(X), bool)
         if self.both_pairs:
-            short = np.maximum(wanted - self.largest(cells).length, 0.0)
+            length, both = self.intervals(cells)[1]
+            short = np.maximum(self.s / 100 * both - length, 0.0)
             others = X - cells.top(1)
             up = np.minimum(short, np.maximum(cells.top(1) - others, 0.0))
             fall = np.maximum((N - 1) * (short - up), 0.0)

@@ -46,25 +46,25 @@ def by_name(compared):
 def test_the_jobs_own_rules_leave_no_risk_and_weaker_ones_do(compared):
     points = by_name(compared)
     assert points["suppress, p_percent 15"].risk == 0
-    assert points["suppress, p_percent 15"].too_near == 0
+    assert points["suppress, p_percent 15"].disclosed == 0
     assert points["suppress, p_percent 2"].risk > 0
     assert points["suppress, p_percent 2"].utility > points["suppress, p_percent 15"].utility
 
 
 def test_original_data_have_all_the_risk_and_all_the_utility(compared):
     point = by_name(compared)[EVERYTHING]
-    assert (point.risk, point.utility, point.too_near) == (1, 1, compared.unsafe)
+    assert (point.risk, point.utility, point.disclosed) == (1, 1, compared.unsafe)
 
 
 def test_suppression_hides_and_perturbation_distorts(compared):
     points = by_name(compared)
     hidden = points["suppress, p_percent 15"].by_table["t"]
-    assert hidden.hidden > 0
+    assert hidden.suppressed > 0
     assert hidden.distortion == 0
-    assert hidden.utility == pytest.approx(1 - hidden.hidden / hidden.cells)
+    assert hidden.utility == pytest.approx(1 - hidden.suppressed / hidden.cells)
     noisy = next((p for name, p in points.items() if name.startswith("perturb") and not p.fault), None)
     if noisy is not None:
-        assert noisy.by_table["t"].hidden == 0
+        assert noisy.by_table["t"].suppressed == 0
         assert noisy.by_table["t"].distortion > 0
 
 
@@ -146,7 +146,7 @@ def test_stability_counts_over_samples(job):
     assert (np.nan_to_num(shares) == np.nan_to_num(again.unsafe["t"])).all()
     assert ((np.nan_to_num(shares) >= 0) & (np.nan_to_num(shares) <= 1)).all()
     assert shares[~np.isnan(shares)].max() > 0
-    hidden = study.hidden["t"]
+    hidden = study.suppressed["t"]
     assert (hidden[shares == 1] == 1).all()
 
 
@@ -165,7 +165,7 @@ def test_stability_needs_records(tmp_path):
 
 def test_neither_end_of_the_map_is_recommended_and_the_words_say_what_to_do():
     def point(name, risk, fault="", inside=0):
-        return Point(name, 0.5, risk, 0, {}, {}, 0.0, fault, inside_too_near=inside, verdict="safe")
+        return Point(name, 0.5, risk, 0, {}, {}, 0.0, fault, disclosed_to_insiders=inside, verdict="safe")
 
     ends = (Point(EVERYTHING, 1.0, 1.0, 1, {}, {}, 0.0), Point("no data", 0.0, 0.0, 0, {}, {}, 0.0))
     risky = RiskUtility((point("suppress", 0.3), *ends), 1, 0.0)
@@ -176,3 +176,26 @@ def test_neither_end_of_the_map_is_recommended_and_the_words_say_what_to_do():
     assert alike.recommended.name == "perturb, b" and "insiders: true" not in alike.words()
     idle = RiskUtility((point("suppress", 0.0), *ends), 0, 0.0)
     assert "no cell unsafe" in idle.words()
+
+
+def test_methods_of_noise_are_held_against_each_other_by_s_n(tmp_path):
+    """Noise is measured by what S_N asks for, so what is safe by it has no risk; and each tells its noise and loss."""
+    rng = np.random.default_rng(5)
+    rows = [(f"c{c}", x) for c in range(6) for x in rng.lognormal(4, 0.7, 14).round(1).tolist()]
+    rows += [("d", x) for x in (600.0, 20.0, 15.0, 10.0)]
+    text = "\n".join(["i,r,x", *(f"{i},{r},{x}" for i, (r, x) in enumerate(rows))])
+    (tmp_path / "r.csv").write_text(text + "\n")
+    table = {"name": "t", "by": ["r"], "value": "x", "rules": [{"p_percent": 15}], "protect": {"method": "perturb"}}
+    data = {"version": 1, "microdata": {"source": "r.csv", "respondent": "i"}, "tables": [table]}
+    job = Job.parse(data, folder=tmp_path)
+    ways = ["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"]
+    compared = compare_policies(job, parse_policies("perturb", [], noises=ways))
+    points = {point.name: point for point in compared.points if not point.is_end}
+    assert list(points) == [f"perturb, {way}" for way in ways]
+    losses = {way: points[f"perturb, {way}"].figures["loss"] for way in ways}
+    assert losses["zes_mu"] > losses["zes"] > losses["least_loss"], "each has its own multipliers"
+    for point in points.values():
+        assert (point.risk > 1e-9) == (point.figures["still sensitive"] > 0), "one measure, and it is S_N"
+    assert points["perturb, least_loss"].figures["still sensitive"] == 0 < points["perturb, zes"].figures["sensitive"]
+    page = policy_page(compared, "Noise")
+    assert "Methods of noise" in page and "noise %, interior" in page

@@ -80,7 +80,7 @@ def test_the_risk_from_insiders_is_that_of_programs(tmp_path, seeds):
                 tables.cell_name(cell),
             )
             nearer += seen.inside[cell] > seen.risk[cell] + 0.01
-        assert seen.inside_too_near >= seen.too_near and np.isnan(seen.inside[~needs.primary]).all()
+        assert seen.disclosed_to_insiders >= seen.disclosed and np.isnan(seen.inside[~needs.primary]).all()
         assert (seen.inside[needs.primary & ~unknown] == 1).all()
     assert nearer > 4
 
@@ -125,19 +125,19 @@ def test_a_job_that_looks_at_insiders_leaves_them_no_risk(tmp_path):
     job = firms(tmp_path, 3)
     known = job.model_copy(update={"attack": job.attack.model_copy(update={"insiders": True})})
     alone, inside = (compare_policies(one, parse_policies("suppress", [])) for one in (job, known))
-    assert inside.points[0].inside_too_near == 0 <= alone.points[0].inside_too_near
+    assert inside.points[0].disclosed_to_insiders == 0 <= alone.points[0].disclosed_to_insiders
     assert inside.points[0].utility <= alone.points[0].utility
 
 
 def test_losses_are_told_by_level_with_widths_and_as_a_frame(tmp_path):
     compared = compare_policies(firms(tmp_path, 2), parse_policies("suppress,redistribute", []))
     loss = compared.points[0].by_table["t"]
-    assert sum(level.hidden for level in loss.levels) == loss.hidden > 0
+    assert sum(level.suppressed for level in loss.levels) == loss.suppressed > 0
     assert sum(level.cells for level in loss.levels) == loss.cells and loss.levels[0].level == (0, 0)
     assert loss.width > 0 and compared.points[1].fault  # the table is no map
     frame = pa.table(compared)
     assert frame["policy"].to_pylist() == [point.name for point in compared.points]
-    assert frame["hidden"].to_pylist()[0] == loss.hidden and frame["risk"].to_pylist()[0] == 0
+    assert frame["suppressed"].to_pylist()[0] == loss.suppressed and frame["risk"].to_pylist()[0] == 0
     page = policy_page(compared, "Policies")
     for title in ("Security", "Robustness", "Flexibility", "Richness of information", "By level", "Cost"):
         assert f">{title}</h" in page
@@ -152,7 +152,7 @@ def test_maps_are_compared_hexagon_by_hexagon(tmp_path):
     job = Job.parse({"version": 1, "microdata": {"source": "p.csv"}, "tables": [table]}, folder=tmp_path)
     policies = parse_policies("redistribute,suppress,perturb", ["min_frequency n=3", "min_frequency n=2"])
     moved, weaker, left, less, *noise, everything, _ = compare_policies(job, policies).points
-    assert moved.risk == left.risk == 0 and moved.by_table["m"].hidden < left.by_table["m"].hidden == left_out(
+    assert moved.risk == left.risk == 0 and moved.by_table["m"].suppressed < left.by_table["m"].suppressed == left_out(
         x, y, job
     )
     assert weaker.risk > 0 and less.risk > 0 and less.utility > left.utility and everything.risk == 1
@@ -165,6 +165,6 @@ def left_out(x, y, job):
     """How many hexagons have one or two points, counted one by one."""
     from cellguard.methods.maps.files.job_points import read_map
 
-    grid = read_map(job).hexagons.grid
-    places = list(zip(*(part.tolist() for part in grid.hexagons(x.round(4), y.round(4))), strict=True))
+    grid = read_map(job).tiles.grid
+    places = list(zip(*(part.tolist() for part in grid.places(x.round(4), y.round(4))), strict=True))
     return sum(0 < places.count(place) < 3 for place in set(places))

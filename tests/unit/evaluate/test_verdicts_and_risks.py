@@ -47,8 +47,8 @@ def test_published_values_that_are_rounded_are_no_noise(write, weak):
         (point, *_) = compare_policies(
             write(decimals=decimals, rules=({"p_percent": 40},)), parse_policies("suppress", [f"p_percent p={weak}"])
         ).points
-        risks.append((point.risk, point.inside_too_near, point.by_table["t"].hidden))
-        assert point.by_table["t"].hidden > 0 and point.risk < 0.9
+        risks.append((point.risk, point.disclosed_to_insiders, point.by_table["t"].suppressed))
+        assert point.by_table["t"].suppressed > 0 and point.risk < 0.9
     assert risks[0][0] == pytest.approx(risks[1][0], abs=0.02) and risks[0][1:] == risks[1][1:]
     assert (risks[0][0] == 0) == (weak == 40)
 
@@ -57,7 +57,7 @@ def test_a_release_by_itself_tells_that_it_is_rounded(write):
     job = write()
     reference = Reference.of(job, (), Run())
     seen = measure_nearness(reference.needs, run(job).release, Run())
-    assert seen.mean == 0 and seen.too_near == 0
+    assert seen.mean == 0 and seen.disclosed == 0
 
 
 def test_what_nobody_proved_has_no_risk_of_zero_and_is_not_recommended():
@@ -129,7 +129,7 @@ def test_totals_that_the_attacker_has_count_in_the_measure(write, tmp_path):
     risks = []
     for job in (plain, knowing):
         reference = Reference.of(job, (), Run())
-        risks.append(reference.nearness(outcome, outcome.release).too_near)
+        risks.append(reference.nearness(outcome, outcome.release).disclosed)
     assert risks[0] == 0 and risks[1] > 0
 
 

@@ -49,6 +49,13 @@ OTHER_YEARS = NotChecked(
     "Somebody who compares the tables of several years, in which a respondent has the same multiplier.",
 )
 
+GROWTH = NotChecked(
+    "growth",
+    "growth of single respondents",
+    "Somebody who divides two cells that the same contributor dominates, of two years or of two values: its multiplier "
+    "cancels. `perturb: {trends: ...}` judges it.",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class PerturbationResult(Result):
@@ -91,6 +98,16 @@ class PerturbationResult(Result):
             "enough (min_frequency does not)"
         )
 
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """Sensitive cells by S_N, before and with the noise, and how much noise which cells carry."""
+        check = self.check
+        noise = {f"noise %, {name}": group.average for name, group in check.statistics.groups.items()}
+        sensitive = sum(int(here.needs.sensitive.sum()) for here in check.tables)
+        left = sum(int(here.unsafe.sum()) for here in check.tables)
+        told = {"sensitive": float(sensitive), "still sensitive": float(left), **noise, "loss": check.statistics.loss}
+        return {name: figure for name, figure in told.items() if not np.isnan(figure)}
+
     @cached_property
     def verdict(self) -> Verdict:
         """What the checks say, and what they did not look at."""
@@ -100,9 +117,13 @@ class PerturbationResult(Result):
 
     @property
     def elsewhere(self) -> tuple[NotChecked, ...]:
-        """The tables from the same multipliers that no check can know of."""
-        years = self.check.multipliers.years is not None
-        return (*((EARLIER_ANSWERS,) if self.reused else ()), *((OTHER_YEARS,) if years else ()))
+        """What no check can know of: tables from the same multipliers, and growth where no rule says how close."""
+        said = (
+            (EARLIER_ANSWERS, self.reused),
+            (OTHER_YEARS, self.check.multipliers.years is not None),
+            (GROWTH, self.check.growth),
+        )
+        return tuple(attack for attack, open_ in said if open_)
 
     @property
     def _headline(self) -> str:

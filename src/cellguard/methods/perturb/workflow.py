@@ -24,7 +24,7 @@ from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.finding import Cell, Finding
 from cellguard.methods.perturb.checks.ratios import ratios
 from cellguard.methods.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
-from cellguard.methods.perturb.checks.trends import Trends, trends
+from cellguard.methods.perturb.checks.trends import Trends, growth_to_judge, trends
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.multipliers import Multipliers
@@ -74,7 +74,7 @@ class Check:
     ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
     a release are ``open`` unless all their cells are ``accepted``, or all of them are of tables that are ``published``
-    already and took part in the checks.
+    already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it.
     """
 
     tables: tuple[Perturbed, ...]
@@ -86,6 +86,7 @@ class Check:
     unseen: tuple[str, ...] = ()
     unproven: bool = False
     published: tuple[Perturbed, ...] = ()
+    growth: bool = False
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -212,7 +213,8 @@ def check_tables(
         findings += [] if trend is None else trends((*made, *old), trend)
         limits = [limit for result in results for limit in result.limits]
     limited = tuple(dict.fromkeys(limits))
-    return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old)
+    growth = trend is None and growth_to_judge((*made, *old))
+    return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old, growth)
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:

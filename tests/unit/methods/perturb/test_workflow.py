@@ -28,15 +28,15 @@ from perturb_data import sodap
 RULE = NoiseRule(3, 70)
 
 
-def firms(n=400, seed=1, *, weight=False, lone=False):
-    """Firms in 3 regions, 4 industries and 3 sizes; with ``lone``, one firm is alone in region W."""
+def firms(n=400, seed=1, *, weight=False, singleton=False):
+    """Firms in 3 regions, 4 industries and 3 sizes; with ``singleton``, one firm is alone in region W."""
     rng = np.random.default_rng(seed)
     codes = {
         "region": rng.choice(["N", "S", "E"], n),
         "industry": rng.choice(list("ABCD"), n),
         "size": rng.choice(list("123"), n),
     }
-    if lone:
+    if singleton:
         codes["region"] = np.where(np.arange(n) == 7, "W", codes["region"])
     x, y = rng.uniform(50, 150, n).round(), rng.uniform(20, 60, n).round()
     values = {"home": x, "export": y, "turnover": x + y}
@@ -85,12 +85,12 @@ def test_a_safe_set_is_additive_consistent_and_leaves_the_records_alone():
 
 
 def test_an_unsafe_cell_is_named_with_what_to_do():
-    records = firms(lone=True)
+    records = firms(singleton=True)
     tables = [table(records, ("region", "industry")), table(records, ("size",))]
     done = check_tables(tables, make_multipliers(records, tables, seed=5))
     assert done.verdict == "unsafe"
-    lone = Cell("region-industry", "W/Total")
-    kinds = {f.kind for f in done.open if lone in f.cells}
+    singleton = Cell("region-industry", "W/Total")
+    kinds = {f.kind for f in done.open if singleton in f.cells}
     assert "sensitive" in kinds
     assert {f.units for f in done.open if f.kind == "disclosed"} == {("firm0007",)}
     advice = done.advice
@@ -101,7 +101,7 @@ def test_an_unsafe_cell_is_named_with_what_to_do():
 
 
 def test_accepted_cells_do_not_forbid_a_release():
-    records = firms(lone=True)
+    records = firms(singleton=True)
     tables = [table(records, ("region",))]
     made = make_multipliers(records, tables, seed=5)
     assert check_tables(tables, made).verdict == "unsafe"
@@ -128,7 +128,7 @@ def test_a_conflict_cannot_be_accepted():
 
 
 def test_advice_on_a_conflict_and_on_cells_is_kept_apart():
-    records = firms(lone=True)
+    records = firms(singleton=True)
     tables = [table(records, ("region",))]
     made = make_multipliers(records, tables, seed=5)
     alone = check_tables(tables, made)
@@ -162,9 +162,9 @@ def test_only_what_is_proven_is_released_unless_somebody_answers_for_it():
         assert (strict.verdict, lenient.verdict) == (verdict, verdict)
         assert (strict.released, lenient.released) == (verdict == "safe", True)
         assert bool(strict.advice) == (verdict != "safe") and not lenient.advice
-    lone = firms(lone=True)
-    tables = [table(lone, ("region",))]
-    assert not check_tables(tables, make_multipliers(lone, tables, seed=5), unproven=True).released
+    singleton = firms(singleton=True)
+    tables = [table(singleton, ("region",))]
+    assert not check_tables(tables, make_multipliers(singleton, tables, seed=5), unproven=True).released
 
 
 def test_zes_mu_chooses_mu():

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from cellguard.answers.question import Question
 from cellguard.arrays import BoolArray, FloatArray, IntArray, LongArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.answers.figures import largest_of, largest_of_sums, unsafe
-from cellguard.methods.perturb.answers.question import Question
 from cellguard.methods.perturb.answers.system import Cells
 from cellguard.rules.limits import NoiseRule
 from cellguard.table.lattice import build_lattice, cells_by_leaves

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from cellguard.answers.question import Question
+from cellguard.answers.spec import FILE, source_of_multipliers
 from cellguard.errors import NotProtected
-from cellguard.methods.perturb.answers.question import Question
 from cellguard.methods.perturb.answers.source import Source
-from cellguard.methods.perturb.answers.spec import FILE, source_of_multipliers
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 
 _WHO = "a job with --multipliers"

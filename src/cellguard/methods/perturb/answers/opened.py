@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cellguard.answers.question import Question
+from cellguard.answers.spec import SourceSpec, fewest_of_rules, noise_rules_of, read_source
 from cellguard.arrays import IntArray
 from cellguard.errors import InputError, JobError, did_you_mean, file_name, listing
 from cellguard.hierarchy.hierarchy import Dimension
@@ -17,8 +19,6 @@ from cellguard.inputs.records import column_of
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.answers.asked import Response
-from cellguard.methods.perturb.answers.question import Question
-from cellguard.methods.perturb.answers.spec import SourceSpec, fewest_of_rules, noise_rules_of, read_source
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.draw.multipliers import Multipliers, load_multipliers
 from cellguard.methods.perturb.draw.saved import Saved, read_saved

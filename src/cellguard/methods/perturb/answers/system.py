@@ -184,6 +184,11 @@ class System:
             parts.append(part / np.maximum(part.max(axis=0, initial=0.0), 1e-300))
         return trial.order, np.hstack(parts)
 
+    def prepare(self, cells: Cells) -> None:
+        """Get ready for many trials of the same cells."""
+        for parts in self._parts(cells):
+            parts.prepare()
+
     def implied(self, cells: Cells, shown: BoolArray) -> bool:
         """Return whether some cells follow from what is published: no world that it leaves open changes them."""
         seen = _by_part(cells, self.plain.worlds)

@@ -42,6 +42,7 @@ def decide(system: System, asked: Asked, *, withhold: bool = True) -> Decision:
     nothing = Decision(np.zeros(len(asked), bool), None, kinds)
     if not withhold:
         return nothing
+    system.prepare(asked.cells)
     inner = asked.alone & asked.interior
     settled = _repair(system, asked, inner, droppable=inner, rounds=_ROUNDS, first=None)
     if settled is None:

@@ -199,8 +199,8 @@ def _tied(
     smallest_first = np.flatnonzero(free)[np.argsort(system.sizes[free], kind="stable")]
     tied: list[tuple[int, ...]] = list(tied_pairs(kernel, smallest_first))
     paired = {u for pair in tied for u in pair[1:]}
-    lone = free & (system.sizes <= max(n - 2, 1))
-    lone[list(paired)] = False
+    singleton = free & (system.sizes <= max(n - 2, 1))
+    singleton[list(paired)] = False
     for size in range(3, min(n, _LARGEST) + 1):
         most = watch.sparse
         while work_of(sparse := _cells_up_to(system, most), size) > watch.work and most > 2:
@@ -208,7 +208,7 @@ def _tied(
         if most < watch.sparse:
             limits.append(f"coalitions of {size - 1} were looked for in cells with at most {most} contributors")
         run.check()
-        tied += tied_sets(kernel, lone, sparse, size, 50 * watch.most)
+        tied += tied_sets(kernel, singleton, sparse, size, 50 * watch.most)
     own = free & (system.sizes == 1)
     if int((np.bincount(system.units[np.flatnonzero(own)].indices) > 1).sum()) > MOST_UNITS:
         limits.append(f"of contributors in several unknowns only {MOST_UNITS} were looked at as intruders")

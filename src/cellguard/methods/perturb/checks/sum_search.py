@@ -46,7 +46,7 @@ class Sums:
         return sp.csr_array(self.matrix.T.astype(float))
 
     @cached_property
-    def lone(self) -> FloatArray:
+    def singleton(self) -> FloatArray:
         """The largest contribution to each unknown by a unit that is in no other."""
         amounts, largest = self.judge.system.amounts, np.zeros(len(self.free))
         alone = np.flatnonzero(~self.judge.several[amounts.indices])
@@ -82,7 +82,7 @@ class Search:
     def unknowns(self) -> LongArray:
         """The unknowns that a sum that needs noise may hold: none costs more than all that there is to gain."""
         gain = float(np.maximum(-self.loss, 0.0).sum())
-        fits = (self.loss < gain) & (self.sums.lone <= self.scale)
+        fits = (self.loss < gain) & (self.sums.singleton <= self.scale)
         if not self.subsets:
             fits &= ~self.sums.free
         fits[self.home] = True

@@ -5,6 +5,9 @@ are small. The multiplier cancels, so that its noise gives no credit. By the rul
 to within p: a pair of cells is sensitive if both rests are at most p times the contribution of the same largest
 contributor, and unsafe if besides |G / g - 1| < p, with g the true growth. Every cell is judged, margins included.
 
+Without a rule nothing is judged, and `growth_to_judge` says whether there was something to judge: one respondent that
+dominates two cells, of two values or of two codes. Which columns are years is not known then, so that any do.
+
 The cure are factors of each year, see `steps`: with any two of a respondent's years at least (1 + p) / (1 - p) apart,
 not even rests of p x bring the ratio within p of the true growth.
 """
@@ -24,6 +27,7 @@ from cellguard.methods.perturb.cells.sensitivity import Needs
 from cellguard.methods.perturb.checks.finding import Cell, Finding
 
 _EXACT = 1e-9
+USUAL = 0.05  # the p of a rule that does not say it
 
 
 class Perturbed(Protocol):
@@ -69,6 +73,29 @@ def trends(tables: Sequence[Perturbed], rule: Trends) -> list[Finding]:
         if rule.dimension in names:
             findings += _judged(here, here, *_years_of(here, names.index(rule.dimension)), rule.p)
     return findings
+
+
+def growth_to_judge(tables: Sequence[Perturbed], p: float = USUAL) -> bool:
+    """Return whether a contributor dominates two cells, so that their ratio tells what it has in one and the other.
+
+    Two cells are of two responses, or hold different contributions of it, or differ in one code of the same level.
+    """
+    said: dict[int, tuple[str, float]] = {}
+    for here in tables:
+        table, top = here.table.table, here.table.largest
+        alone = np.abs(here.needs.size - np.abs(top.value[:, 0])) <= p * np.abs(top.value[:, 0]) * (1 + _EXACT)
+        cells = np.flatnonzero(alone & (top.unit[:, 0] >= 0) & (top.value[:, 0] != 0) & ~table.unpublished)
+        units = top.unit[cells, 0].tolist()
+        for unit, value in zip(units, top.value[cells, 0].tolist(), strict=True):
+            if said.setdefault(unit, (here.table.response, value)) != (here.table.response, value):
+                return True
+        for place, dimension in enumerate(table.dimensions):
+            others = [column[cells].tolist() for i, column in enumerate(table.codes) if i != place]
+            level = dimension.level[table.codes[place][cells]].tolist()
+            keys = list(zip(units, level, *others, strict=True))
+            if len(set(keys)) < len(keys):
+                return True
+    return False
 
 
 def _same_cells(one: Perturbed, other: Perturbed) -> tuple[LongArray, LongArray]:

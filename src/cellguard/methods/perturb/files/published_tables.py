@@ -14,8 +14,9 @@ import numpy as np
 from cellguard.errors import InputError, file_name
 from cellguard.io import layout
 from cellguard.io.folder import OutputFolder
+from cellguard.job.dimension_specs import DimensionSpec
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import DimensionSpec, TableSpec
+from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.checks.conflicts import TableMethod
 from cellguard.methods.perturb.draw.multipliers import Multipliers

@@ -1,6 +1,6 @@
 """Desired noise of the cells: how far up or down sensitive ones are to move, and that with a random excess.
 
-An attacker who knows the rule knows p, and so the protection level of a lone contributor as a share of X: noise that
+An attacker who knows the rule knows p, and so the protection level of a single contributor as a share of X: noise that
 just reaches the protection level gives X = T_N / (1 +- p), and a multiplier at its bound gives X = T_N / (1 +- cap). So
 every protection level is multiplied by a draw from [1, 1 + excess], and every bound by one from [1 - excess / 2.5, 1],
 which nobody publishes.

@@ -23,11 +23,14 @@ _SMALL = 1e-5  # of what is typical: the smallest need in units of which a row i
 _ROOM = 1e-6, 1e-5, 1e-4  # by which bounds of cells are widened, so that there is something between them
 
 
-def least_squares(wish: Wish, *, scale: float = 1.0, run: Run = UNWATCHED) -> FloatArray:
+def least_squares(
+    wish: Wish, *, scale: float = 1.0, known: FloatArray | None = None, run: Run = UNWATCHED
+) -> FloatArray:
     """Return the movers' deviations from 1 with the least squared difference from what is wished.
 
     ``scale`` is a typical size of what is wished, so that the solver sees numbers around 1. There must be deviations
-    within all bounds. Those returned are within the bounds of the movers whatever the solver says: what falls short of
+    within all bounds; ``known`` are such, and are returned where the solver finds none: amounts over many powers of ten
+    leave it no room. Those returned are within the bounds of the movers whatever the solver says: what falls short of
     the optimum, or of a cell's bound, is no danger but a loss, since all noise is judged afterwards.
 
     >>> two = sp.csr_array(np.array([[100.0, 0.0], [0.0, 50.0], [100.0, 50.0]]))
@@ -38,7 +41,7 @@ def least_squares(wish: Wish, *, scale: float = 1.0, run: Run = UNWATCHED) -> Fl
     """
     amount, unit = wish.amount / scale, _units(wish, scale)
     curvature = np.concatenate([_RIDGE / amount**2, wish.weight * unit**2])
-    reached: list[FloatArray] = []
+    reached = [] if known is None else [known]
     for room in _ROOM:
         found = solver.solve_quadratic(_program(wish, scale, unit, room), curvature, run=run)
         if len(found.x):

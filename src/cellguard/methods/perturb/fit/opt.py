@@ -166,11 +166,12 @@ def _least_squares(wish: Wish, run: Run) -> FloatArray:
     if not wish.bounded:
         return least_squares(wish, scale=wish.scale, run=run)
     some = np.full(len(wish.weight), 1e-3)
-    e = np.asarray(wish.matrix @ least_absolute(replace(wish, weight=some), run=run), float)
+    known = least_absolute(replace(wish, weight=some), run=run)
+    e = np.asarray(wish.matrix @ known, float)
     over, firm = 1e-9 * wish.scale, wish.violation(e) <= 1e-6 * np.minimum(np.abs(wish.lower), np.abs(wish.upper))
     lower = np.where(firm, wish.lower, np.minimum(wish.lower, e - over))
     upper = np.where(firm, wish.upper, np.maximum(wish.upper, e + over))
-    return least_squares(replace(wish, lower=lower, upper=upper), scale=wish.scale, run=run)
+    return least_squares(replace(wish, lower=lower, upper=upper), scale=wish.scale, known=known, run=run)
 
 
 def _signs(wish: Wish, need: FloatArray, guess: FloatArray, how: Opt, run: Run) -> tuple[FloatArray, bool]:

@@ -176,7 +176,8 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     check = outcome.protected.check
     rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
     result = ("not asked for", "open") if outcome.protected.spec.trends is None else _result_of(outcome, "trend")
-    rows.append(("Trends", *result, "Somebody who divides cells of two years that one contributor dominates."))
+    if not check.growth:  # else it is among what was not checked, below
+        rows.append(("Trends", *result, "Somebody who divides cells of two years that one contributor dominates."))
     if len(outcome.protected.spec.published) or any(f.kind == "conflict" for f in check.findings):
         result = _result_of(outcome, "conflict", always=True)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cellguard.methods.perturb.report.checks import extreme, findings, looked_at, run, verdict
+from cellguard.methods.perturb.report.pictures import pictures
 from cellguard.methods.perturb.report.sections import chosen_mu, noise, perturbed
 from cellguard.methods.perturb.report.tables import LEGEND, perturbed_grid
 from cellguard.methods.perturb.result import PerturbationResult
@@ -23,6 +24,7 @@ def perturbed_page(outcome: Outcome[PerturbationResult]) -> str:
         perturbed(outcome),
         tables,
         noise(outcome),
+        pictures(outcome),
         chosen_mu(outcome),
         findings(outcome),
         extreme(outcome),

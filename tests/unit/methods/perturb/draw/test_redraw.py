@@ -14,7 +14,7 @@ from perturb_data import grid_table
 P = 8.0
 
 
-def lone(rows=40, p=P):
+def singleton(rows=40, p=P):
     rng = np.random.default_rng(2)
     cells = {(f"r{i:02}", "big"): [float(rng.integers(500, 5000))] for i in range(rows)}
     cells |= {(f"r{i:02}", "rest"): rng.integers(80, 120, 30).astype(float).tolist() for i in range(rows)}
@@ -26,7 +26,7 @@ def failing(table, made):
 
 
 def test_only_units_of_failing_cells_draw_again():
-    table = lone()
+    table = singleton()
     first = make_multipliers(table.records, [table], seed=3)
     bad = failing(table, first)
     assert 3 <= bad.sum() <= 20
@@ -41,7 +41,7 @@ def test_only_units_of_failing_cells_draw_again():
 
 
 def test_cells_that_are_hardly_ever_safe_are_left_alone():
-    table = lone(p=13.5)
+    table = singleton(p=13.5)
     first = make_multipliers(table.records, [table], seed=3)
     chance = {c.cell: c.probability for c in set_chances(first, [table])}
     lonely = np.flatnonzero(table.largest.count == 1).tolist()
@@ -51,7 +51,7 @@ def test_cells_that_are_hardly_ever_safe_are_left_alone():
 
 
 def test_accepted_cells_do_not_draw_again():
-    table = lone()
+    table = singleton()
     first = make_multipliers(table.records, [table], seed=3)
     names = [("table", table.table.cell_name(c)) for c in np.flatnonzero(failing(table, first)).tolist()]
     assert np.array_equal(redraw(first, [table], 100, accepted=names).base, first.base)
@@ -69,7 +69,7 @@ def best_guess(m, within):
 @pytest.mark.parametrize("p", [8.0, 11.0])
 def test_what_an_attacker_learns_who_knows_that_units_drew_again(p):
     """He knows that |m - 1| >= p, no more: two directions stay open, and much of the spread of the sizes."""
-    table = lone(60, p=p)
+    table = singleton(60, p=p)
     lonely = np.flatnonzero(table.largest.count == 1)
     before, after = [], []
     for seed in range(25):

@@ -109,7 +109,7 @@ def test_no_other_multipliers_come_closer(norm):
                 assert measure(e - wanted) >= measure(noise - wanted) * (1 - 2e-4) - 1e-3
 
 
-def lone(n=60, seed=1):
+def singleton(n=60, seed=1):
     """Each row is one firm beside many small ones in the other column; the firm is alone in its cell."""
     rng = np.random.default_rng(seed)
     cells = {(f"r{i:02}", "big"): [float(rng.integers(500, 5000))] for i in range(n)}
@@ -131,7 +131,7 @@ def recovered(table, made, cap, within=1e-3):
 @pytest.mark.parametrize("cap", [0.2, 0.09])
 def test_an_attacker_who_knows_p_and_the_cap_finds_nobody(method, cap):
     """Without the excess all lone firms are found; with it hardly more than by chance."""
-    table = lone(16)
+    table = singleton(16)
     shares = [
         recovered(table, make_multipliers(table.records, [table], settings, seed=5), cap)
         for settings in (Settings(method=method, opt=Opt(cap=cap, excess=excess, norm="l1")) for excess in (0.0, 0.25))
@@ -142,7 +142,7 @@ def test_an_attacker_who_knows_p_and_the_cap_finds_nobody(method, cap):
 
 
 def test_margins_stay_within_the_tolerance_and_interior_cells_make_up_for_it():
-    whole = supertable([lone(8)])
+    whole = supertable([singleton(8)])
     best = least_loss(whole, Opt(margins=0.001, inside=0.05), 3)
     noise = np.abs(whole.noise(best.factor)) / whole.total
     quiet = whole.margin & ~whole.sensitive
@@ -155,7 +155,7 @@ def test_margins_stay_within_the_tolerance_and_interior_cells_make_up_for_it():
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_the_sum_of_multipliers_can_be_kept(norm):
-    table = lone(3)
+    table = singleton(3)
     for method in ("opt", "least_loss"):
         settings = Settings(method=method, opt=Opt(norm=norm, keep_sum=True))
         made = make_multipliers(table.records, [table], settings, seed=5)
@@ -164,7 +164,7 @@ def test_the_sum_of_multipliers_can_be_kept(norm):
 
 
 def test_multipliers_differ_inside_a_group_whose_total_is_as_wanted():
-    table = lone(8)
+    table = singleton(8)
     made = make_multipliers(table.records, [table], Settings(method="opt"), seed=5)
     crowd = table.records.unit[table.membership.matrix[[table.table.find("r00/rest")]].indices]
     m = made.of("x")[crowd]
@@ -175,7 +175,7 @@ def test_multipliers_differ_inside_a_group_whose_total_is_as_wanted():
 
 
 def test_settings_that_do_not_go_together():
-    table = lone(4)
+    table = singleton(4)
     with pytest.raises(InputError, match="the least loss that is safe"):
         make_multipliers(table.records, [table], Settings(method="least_loss", opt=Opt(norm="linf")), seed=1)
     with pytest.raises(InputError, match="needs `strata`"):

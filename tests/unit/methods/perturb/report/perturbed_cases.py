@@ -18,10 +18,10 @@ LABELS = {"A": "Farms & <fields>"}
 SEED = 48_151_623
 
 
-def tables(lone=False, n=300):
-    """Two linked tables of firms; with ``lone``, one firm is alone in region W."""
+def tables(singleton=False, n=300):
+    """Two linked tables of firms; with ``singleton``, one firm is alone in region W."""
     rng = np.random.default_rng(2)
-    region = np.where(lone & (np.arange(n) == 7), "W", rng.choice(["N", "S"], n))
+    region = np.where(singleton & (np.arange(n) == 7), "W", rng.choice(["N", "S"], n))
     codes = {"region": region, "industry": rng.choice(list("ABC"), n)}
     value = rng.integers(1_000_000, 9_000_000, n)
     records = respondents(codes, {"x": value}, unit=[f"firm{i:03}" for i in range(n)])
@@ -32,8 +32,8 @@ def tables(lone=False, n=300):
     return records, [both, calibration_table(records, [regions], "x", name="regions", rule=rule)]
 
 
-def case(lone=False, *, settings=None, accept=(), checked=True, **more):
-    records, made = tables(lone)
+def case(singleton=False, *, settings=None, accept=(), checked=True, **more):
+    records, made = tables(singleton)
     drawn = make_multipliers(records, made, settings or Settings(), seed=SEED)
     check = check_tables(made, drawn, accept=accept, checked=checked)
     flags = {"both": "in the calibration set", "regions": "not in the calibration set: checked"}

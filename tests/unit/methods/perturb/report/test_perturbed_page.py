@@ -11,7 +11,7 @@ from cellguard.methods.perturb.checks.redesign import redesign
 from cellguard.methods.perturb.draw.mu import MuOptions
 from cellguard.methods.perturb.draw.multipliers import Settings
 from cellguard.methods.perturb.draw.replicate import replicate_as_drawn
-from cellguard.methods.perturb.report import checks, sections
+from cellguard.methods.perturb.report import checks, pictures, sections
 from cellguard.methods.perturb.report.page import perturbed_page, public_perturbed_page
 from cellguard.methods.perturb.report.tables import perturbed_grid
 from unit.methods.perturb.report import perturbed_cases as cases
@@ -26,7 +26,7 @@ def safe():
 
 @pytest.fixture(scope="module")
 def unsafe():
-    return cases.case(lone=True)
+    return cases.case(singleton=True)
 
 
 def text_of(page):
@@ -123,27 +123,27 @@ def test_grids_hold_published_and_true_values_noise_and_marks(unsafe):
 
 
 def test_accepted_findings_are_told_as_such():
-    first = cases.case(lone=True)
+    first = cases.case(singleton=True)
     cells = [c for f in first.protected.check.open for c in f.cells]
-    case = cases.case(lone=True, accept=cells)
+    case = cases.case(singleton=True, accept=cells)
     assert case.protected.check.verdict == "safe" and len(case.protected.accepted) == len(first.protected.check.open)
     text = text_of(perturbed_page(case))
     assert "since the job accepts it" in text and "Accepted in the job" in text
     assert set("".join(perturbed_grid(case, at)["status"] for at in range(2))) >= {"a"}
     assert "x" not in perturbed_grid(case, 0)["status"]
-    one = cases.case(lone=True, accept=[Cell("both", "Total/W")])
+    one = cases.case(singleton=True, accept=[Cell("both", "Total/W")])
     assert checks.verdict(one)["kind"] == "unsafe"
 
 
 def test_without_checks_the_page_says_so():
-    case = cases.case(lone=True, checked=False)
+    case = cases.case(singleton=True, checked=False)
     text = text_of(perturbed_page(case))
     assert "NOT CHECKED: released without checks" in text and "– not checked" in text and "nothing found" not in text
     assert "x" in perturbed_grid(case, 0)["status"]
 
 
 def test_how_mu_was_chosen_is_shown_for_zes_mu(safe):
-    case = cases.case(lone=True, settings=Settings("zes_mu", mu=MuOptions(cap=0.4)))
+    case = cases.case(singleton=True, settings=Settings("zes_mu", mu=MuOptions(cap=0.4)))
     cells = case.protected.check.multipliers.choice.cells
     section = sections.chosen_mu(case)
     assert len(section.data["rows"]) == min(len(cells), 20) > 0 and f"{len(cells)} sensitive" in section.data["lead"]
@@ -164,9 +164,9 @@ def secrets(case):
     return {text.lstrip("-") for text in found} - {"0", "0.0", "0.00"}
 
 
-@pytest.mark.parametrize("lone", [False, True])
-def test_the_public_page_holds_nothing_but_published_figures(lone):
-    case = cases.case(lone)
+@pytest.mark.parametrize("singleton", [False, True])
+def test_the_public_page_holds_nothing_but_published_figures(singleton):
+    case = cases.case(singleton)
     page = public_perturbed_page(cases.release(case))
     body = re.sub(r"Made by cellguard [\d.]+", "", page[page.index("<body>") : page.rindex("<script>")])
     published = {f"{x:.2f}" for here in case.protected.check.tables for x in here.total.tolist()}
@@ -201,3 +201,19 @@ def test_of_many_supersensitive_cells_the_first_are_listed_and_the_rest_counted(
     monkeypatch.setattr(checks, "_MOST_EXTREME", 2)
     some = checks.extreme(unsafe).data
     assert some["rows"] == whole["rows"][:2] and some["more"] == len(whole["rows"]) - 2
+
+
+def test_pictures_show_every_sensitive_cell_and_all_multipliers(unsafe):
+    section = pictures.pictures(unsafe)
+    spread, noise = section.data["figures"]
+    check = unsafe.protected.check
+    left = sum(int(here.unsafe.sum()) for here in check.tables)
+    sensitive = sum(int(here.needs.sensitive.sum()) for here in check.tables)
+    assert left and f"{left:,} still unsafe" in noise["words"]
+    assert noise["picture"].count("M") == left, "a cross for each"
+    cells = sum(len(here.table) for here in check.tables)
+    assert noise["picture"].count("<circle") == cells - left
+    assert f"{cells - sensitive:,} others" in noise["words"]
+    leaves = check.multipliers.by_leaf([here.table.response for here in check.tables])
+    assert f"{sum(map(len, leaves.values())):,} multipliers" in spread["words"]
+    assert spread["picture"] in perturbed_page(unsafe)
