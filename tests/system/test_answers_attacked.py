@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from cellguard.answers.question import Question
 from cellguard.errors import InputError
 from cellguard.hierarchy.build import from_levels
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.methods.perturb.answers.asked import Response, ask_cells
-from cellguard.methods.perturb.answers.question import Question
 from cellguard.methods.perturb.answers.system import System
 from cellguard.methods.perturb.answers.withholding import decide
 from cellguard.rules.limits import NoiseRule

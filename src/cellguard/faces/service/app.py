@@ -14,6 +14,9 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
+from cellguard.answers.answer import Answer
+from cellguard.answers.answering import AnsweringSource
+from cellguard.answers.question import Question
 from cellguard.errors import CellguardError, InternalError
 from cellguard.faces.service.asking import KINDS, about, question_of_body, question_of_query, rendered
 from cellguard.faces.service.audit_log import AuditLog
@@ -22,8 +25,7 @@ from cellguard.faces.service.keys import Users, read_keys
 from cellguard.faces.service.sdmx_paths import flow_csv, flow_of, flows
 from cellguard.io.writers.sdmx_ids import code_ids, name_ids
 from cellguard.io.writers.sdmx_structure import RESERVED, structure_message
-from cellguard.methods.perturb.answers.question import Question
-from cellguard.methods.perturb.answers.source import Answer, Source
+from cellguard.pipeline.sources import open_source
 from cellguard.table.pattern import Release, ReleasedTable
 
 KEY = "x-api-key"
@@ -36,8 +38,8 @@ class Service:
     """A source behind HTTP, with its users and its log."""
 
     def __init__(self, folder: Path, *, open_to_all: bool, workers: int = 1) -> None:
-        self.source = Source(folder)
-        per_minute = max(1, self.source.opened.spec.limits.per_minute // workers)
+        self.source: AnsweringSource = open_source(folder)
+        per_minute = max(1, self.source.spec.limits.per_minute // workers)
         self.users = Users(read_keys(folder), per_minute=per_minute, open_to_all=open_to_all)
         self.log = AuditLog(folder)
         self._ready: OrderedDict[tuple[str, str], bytes] = OrderedDict()
@@ -97,9 +99,9 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """Return the application without its gate."""
     app = FastAPI(
-        title=service.source.opened.spec.title,
+        title=service.source.spec.title,
         version="1",
-        description="Tables of one perturbed source, each checked with all that was answered before.",
+        description="Tables of one source, each checked with all that was answered before.",
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -171,9 +173,9 @@ def _add_sdmx(app: FastAPI, service: Service) -> None:
         app.get(path, summary="Code lists and data structures of all values, as SDMX-ML 3.0")(structure)
 
 
-def _structure(source: Source) -> str:
+def _structure(source: AnsweringSource) -> str:
     """Return the structure of all values, each by all variables."""
-    variables = {name: dimension for name, (dimension, _) in source.opened.variables.items()}
+    variables = dict(source.variables)
     ids = flows(source)
     nothing = tuple(np.zeros(0, object) for _ in variables)
     tables = [

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from cellguard.answers.answer import Answer
+from cellguard.answers.answering import AnsweringSource
+from cellguard.answers.question import Question
+from cellguard.answers.tables import answer_csv, answer_sdmx, answer_table
 from cellguard.errors import InputError, did_you_mean
-from cellguard.methods.perturb.answers.question import Question
-from cellguard.methods.perturb.answers.source import CHECKED, NOT_CHECKED, Answer, Source
-from cellguard.methods.perturb.answers.tables import answer_csv, answer_sdmx, answer_table
 
 KINDS = {
     "json": "application/json",
@@ -75,25 +76,22 @@ def known_kind(kind: object) -> str:
     return kind
 
 
-def rendered(source: Source, answer: Answer, kind: str) -> bytes:
+def rendered(source: AnsweringSource, answer: Answer, kind: str) -> bytes:
     """Return an answer in a format; a refusal is told as JSON."""
     if kind == "json" or not answer.answered:
-        return json.dumps(_plain(answer), ensure_ascii=False).encode()
+        return json.dumps(_plain(source, answer), ensure_ascii=False).encode()
     how: dict[str, Callable[[], bytes]] = {
         "csv": lambda: answer_csv(answer).encode(),
         "arrow": lambda: _stream(answer_table(answer)),
-        "sdmx": lambda: answer_sdmx(
-            answer, [source.opened.variables[name][0].codes for name in answer.question.by]
-        ).encode(),
+        "sdmx": lambda: answer_sdmx(answer, [source.variables[name].codes for name in answer.question.by]).encode(),
     }
     return how[kind]()
 
 
-def about(source: Source, who: str) -> dict[str, Any]:
+def about(source: AnsweringSource, who: str) -> dict[str, Any]:
     """Return what may be asked, what was told so far, and what is checked."""
-    opened = source.opened
     return {
-        "title": opened.spec.title,
+        "title": source.spec.title,
         "values": list(source.values),
         "variables": [
             {
@@ -104,18 +102,18 @@ def about(source: Source, who: str) -> dict[str, Any]:
                     for code, level in zip(dimension.codes, dimension.level.tolist(), strict=True)
                 ][:5_000],
             }
-            for name, (dimension, _) in opened.variables.items()
+            for name, dimension in source.variables.items()
         ],
         "exposure": {name: round(share, 4) for name, share in source.exposure.items() if name in source.values},
-        "limits": opened.spec.limits.model_dump(),
+        "limits": source.spec.limits.model_dump(),
         "left": source.left(who),
-        "rules": [str(rule) for rule in opened.rules],
-        "checked": list(CHECKED),
-        "not_checked": list(NOT_CHECKED),
+        "rules": list(source.rules),
+        "checked": list(source.checked),
+        "not_checked": list(source.not_checked),
     }
 
 
-def _plain(answer: Answer) -> dict[str, Any]:
+def _plain(source: AnsweringSource, answer: Answer) -> dict[str, Any]:
     plain: dict[str, Any] = {
         "question": answer.question.plain(),
         "words": answer.question.words,
@@ -124,6 +122,8 @@ def _plain(answer: Answer) -> dict[str, Any]:
         "new_cells": answer.new,
         "exposure": round(answer.exposure, 4),
         "number": answer.number,
+        "checked": list(source.checked),
+        "not_checked": list(source.not_checked),
     }
     if answer.answered:
         rows = zip(*answer.codes, answer.values, strict=True)

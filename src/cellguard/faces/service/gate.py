@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "
-    "frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+from cellguard.faces.web import other_host, sealed, too_large
+
 _LARGEST_BODY, _LONGEST_ADDRESS = 200_000, 16_000
 
 
@@ -35,24 +25,12 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                extra = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message["headers"], *extra]}
-            await send(message)
-
         refused = self._refusal(Request(scope, receive))
-        await (refused or self.app)(scope, receive, sealed)
+        await (refused or self.app)(scope, receive, sealed(send))
 
     def _refusal(self, request: Request) -> Response | None:
-        if request.headers.get("host", "").lower() not in self.hosts:
-            return PlainTextResponse("this host is not served here\n", 421)
+        if refused := other_host(request, self.hosts):
+            return refused
         if len(request.scope["path"]) + len(request.scope["query_string"]) > _LONGEST_ADDRESS:
             return JSONResponse({"error": "the address is too long; ask for less, or send the question as JSON"}, 414)
-        if "transfer-encoding" in request.headers:
-            return JSONResponse({"error": "say how long the request is"}, 411)
-        told = request.headers.get("content-length", "0")
-        if not (told.isascii() and told.isdecimal()) or int(told[:12]) > _LARGEST_BODY:
-            return JSONResponse({"error": f"this is larger than {_LARGEST_BODY:,} bytes"}, 413)
-        return None
+        return too_large(request, _LARGEST_BODY)

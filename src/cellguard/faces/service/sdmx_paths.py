@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cellguard.answers.answer import Answer
+from cellguard.answers.answering import AnsweringSource
+from cellguard.answers.question import Question
 from cellguard.errors import InputError, did_you_mean
 from cellguard.io.write import csv_text
 from cellguard.io.writers.sdmx_ids import code_ids, name_ids
 from cellguard.io.writers.sdmx_structure import AGENCY, RESERVED, VERSION
-from cellguard.methods.perturb.answers.question import Question
-from cellguard.methods.perturb.answers.source import Answer, Source
 
 TOTAL = "_T"
 
@@ -26,23 +27,23 @@ class Flow:
     wanted: dict[str, frozenset[str] | None]
 
 
-def flows(source: Source) -> dict[str, str]:
+def flows(source: AnsweringSource) -> dict[str, str]:
     """Return the id of each value."""
     return name_ids(source.values)
 
 
-def flow_of(source: Source, flow: str, key: str) -> Flow:
+def flow_of(source: AnsweringSource, flow: str, key: str) -> Flow:
     """Return what a path asks for."""
     ids = {identity: value for value, identity in flows(source).items()}
     name = flow.split(",")[1] if flow.count(",") else flow
     if name not in ids:
         raise InputError(f"no data flow {name[:40]!r}{did_you_mean(name, ids)}")
-    variables = source.opened.variables
+    variables = source.variables
     places = [""] * len(variables) if key in {"", "all", "*"} else key.split(".")
     if len(places) != len(variables):
         raise InputError(f"the key must have {len(variables)} places, one for each of {', '.join(variables)}")
     by, where, wanted = list[str](), dict[str, list[str]](), dict[str, frozenset[str] | None]()
-    for (variable, (dimension, _)), place in zip(variables.items(), places, strict=True):
+    for (variable, dimension), place in zip(variables.items(), places, strict=True):
         known = {identity: code for code, identity in code_ids(dimension.codes).items()}
         total = dimension.main.total
         if place in {"", "*"}:
@@ -62,15 +63,15 @@ def flow_of(source: Source, flow: str, key: str) -> Flow:
             where[variable] = codes
     if not by:  # one number: the total of all
         by = [next(iter(variables))]
-        wanted[by[0]] = frozenset([variables[by[0]][0].main.total])
+        wanted[by[0]] = frozenset([variables[by[0]].main.total])
     return Flow(Question.of(by, where=where, value=ids[name], levels={}), wanted)
 
 
-def flow_csv(source: Source, flow: Flow, answer: Answer) -> str:
+def flow_csv(source: AnsweringSource, flow: Flow, answer: Answer) -> str:
     """Return the observations of a flow as SDMX-CSV, those that the key chooses, with a column for every variable."""
-    variables = source.opened.variables
+    variables = source.variables
     dimensions = name_ids(variables, RESERVED)
-    ids = {name: code_ids(dimension.codes) for name, (dimension, _) in variables.items()}
+    ids = {name: code_ids(dimension.codes) for name, dimension in variables.items()}
     header = ["STRUCTURE", "STRUCTURE_ID", "ACTION", *(dimensions[name] for name in variables), *RESERVED]
     identity = ("datastructure", f"{AGENCY}:{flows(source)[answer.question.value]}({VERSION})", "I")
     by = answer.question.by
@@ -79,7 +80,7 @@ def flow_csv(source: Source, flow: Flow, answer: Answer) -> str:
         here = dict(zip(by, codes, strict=True))
         if any(chosen is not None and here[name] not in chosen for name, chosen in flow.wanted.items()):
             continue
-        place = [ids[name][here.get(name, dimension.main.total)] for name, (dimension, _) in variables.items()]
+        place = [ids[name][here.get(name, dimension.main.total)] for name, dimension in variables.items()]
         status = ("Q", "C") if value is None else ("A", "F")
         rows.append((*identity, *place, value or "", *status))
     return csv_text(header, rows)

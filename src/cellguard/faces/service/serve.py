@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import socket
-import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -12,12 +11,10 @@ from threading import Event
 
 import uvicorn
 
-from cellguard.errors import InputError
 from cellguard.faces.service.app import Service, gated
+from cellguard.faces.web import LOOPBACK, bound, in_address, served_names
 
-LOOPBACK = "127.0.0.1"
 _LOOK, _END = 0.2, 5.0  # seconds between looks at the workers, and for their end
-_BACKLOG = 512
 
 
 class Server:
@@ -26,12 +23,10 @@ class Server:
     def __init__(
         self, folder: Path, *, host: str = LOOPBACK, port: int = 0, workers: int = 1, open_to_all: bool = False
     ) -> None:
-        self._socket = _bound(host, port)
+        self._socket = bound(host, port)
         self.port: int = self._socket.getsockname()[1]
-        named = f"[{host}]" if ":" in host else host
-        names = [named, *(["localhost"] if host == LOOPBACK else [])]
-        self._hosts = [f"{name}:{self.port}" for name in names] + (names if self.port == 80 else [])
-        self.address = f"http://{named}:{self.port}/"
+        self._hosts = sorted(served_names(host, self.port))
+        self.address = f"http://{in_address(host)}:{self.port}/"
         self.folder, self._workers, self._open = folder, workers, open_to_all
         self._over = Event()
         # Of several workers none is this process, but what is wrong with the source is told here, once.
@@ -85,17 +80,3 @@ def _server(service: Service, hosts: list[str]) -> uvicorn.Server:
             timeout_graceful_shutdown=2,
         )
     )
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if sys.platform != "win32":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(_BACKLOG)  # who asks while the source is opened waits
-    except OSError as error:
-        made.close()
-        raise InputError(f"cannot listen at {host}:{port}: {error.strerror or 'the address is not usable'}") from None
-    return made

@@ -71,19 +71,20 @@ class Design:
         rows: list[tuple[LongArray, FloatArray]] = [(np.array([0]), np.array([1.0]))]
         for count in range(1, self.last + 1):
             changes = self.changes(count)
-            rows.append((changes, self._largest_entropy(count, changes)))
+            rows.append((changes, self.row(count, changes.astype(float))))
         upper = [np.append(np.cumsum(p)[:-1], 1.0) for _, p in rows]
         name = f"a table of largest entropy, deviation {self.deviation} and variance {self.variance:g}"
         return PerturbationTable(tuple(v for v, _ in rows), tuple(upper), name)
 
-    def _largest_entropy(self, count: int, changes: LongArray) -> FloatArray:
+    def row(self, count: float, changes: FloatArray) -> FloatArray:
+        """Return the distribution of the largest entropy over some changes of a count; it may be a share of a unit."""
         constraints = self._constraints(changes)
         able = self._able(count, constraints, changes)
         some = np.zeros(len(changes))
         some[able] = constraints.only(able).largest_entropy()
         return some
 
-    def _constraints(self, v: LongArray) -> Constraints:
+    def _constraints(self, v: FloatArray) -> Constraints:
         equal, value = [v.astype(float)], [0.0]
         below, most = list[FloatArray](), list[float]()
         if self.exact:
@@ -106,7 +107,7 @@ class Design:
                 most.append(0.0)
         return Constraints(np.array(equal), np.array(value), np.array(below).reshape(-1, len(v)), np.array(most, float))
 
-    def _able(self, count: int, constraints: Constraints, v: LongArray) -> LongArray:
+    def _able(self, count: float, constraints: Constraints, v: FloatArray) -> LongArray:
         """Return the changes that can have a positive probability."""
         least = constraints.least()
         if least is None:
@@ -116,7 +117,7 @@ class Design:
         reach = [constraints.most(np.eye(len(v))[i]) or 0.0 for i in range(len(v))]
         return np.flatnonzero(np.array(reach) > _NONE)
 
-    def _why_none(self, count: int, v: LongArray) -> str:
+    def _why_none(self, count: float, v: FloatArray) -> str:
         """Say what variances a count could have."""
         free = replace(self, variance=float(self.deviation**2), exact=False)._constraints(v)
         low, high = free.most(-(v.astype(float) ** 2)), free.most(v.astype(float) ** 2)
@@ -124,7 +125,7 @@ class Design:
         if low is not None and high is not None:
             cure = f"it can be {-low + 0.0:.4g} to {high:.4g}"
         return (
-            f"no perturbation table has the variance {self.variance:g} for a count of {count} with the deviation "
+            f"no perturbation table has the variance {self.variance:g} for a count of {count:g} with the deviation "
             f"{self.deviation} and `small` {self.small}: {cure}"
         )
 

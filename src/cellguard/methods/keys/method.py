@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cellguard.arrays import FloatArray
-from cellguard.errors import InputError, JobError, file_name
+from cellguard.errors import JobError, file_name
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import ProtectSpec, Spec
 from cellguard.methods.keys.design import Design
+from cellguard.methods.keys.digests import digest_of_file
 from cellguard.methods.keys.files.keyed_tables import write_keyed
 from cellguard.methods.keys.files.perturbation_files import read_table
 from cellguard.methods.keys.perturbation_table import FINE, PerturbationTable
@@ -97,6 +97,12 @@ class CellKeys(Method[Keyed, KeysResult]):
         notes = built.notes + _notes(cells, secret, self._given)
         return Keyed(cells, table, secret, notes, {**built.inputs, **digests, **more}, several)
 
+    def made(self) -> tuple[PerturbationTable, Secret]:
+        """Return the perturbation table and the secret that the job says."""
+        spec = CellKey.of(self.job)
+        table, _ = self._table(spec)
+        return table, self._secret(spec, table)[0]
+
     @property
     def _given(self) -> bool:
         """Whether the records have keys of their own."""
@@ -105,7 +111,7 @@ class CellKeys(Method[Keyed, KeysResult]):
     def _table(self, spec: CellKey) -> tuple[PerturbationTable, dict[str, str]]:
         if spec.table is not None:
             path = self.job.path(spec.table)
-            return read_table(path), {spec.table: _digest(path)}
+            return read_table(path), {spec.table: digest_of_file(path)}
         fewest = max(fewest_of(table.rules) or 0 for table in self.job.tables)
         return design_for(spec, fewest).table(), {}
 
@@ -124,7 +130,7 @@ class CellKeys(Method[Keyed, KeysResult]):
                 f"the keys in {file_name(path)!r} were used with another perturbation table, `lookup` or column of "
                 "record keys; use the same ones, since two kinds of noise for one cell can be averaged"
             )
-        return secret, {spec.keys: _digest(path)}
+        return secret, {spec.keys: digest_of_file(path)}
 
     def protect(self, assessed: Keyed, run: Run, seconds: dict[str, float]) -> KeysResult:
         """Look up the noise of every cell, and attack what would be published."""
@@ -230,11 +236,3 @@ def _notes(cells: KeyedCells, secret: Secret, given: bool) -> tuple[str, ...]:
             "agree"
         )
     return tuple(notes)
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {file_name(path)!r}: {error.strerror}") from None

@@ -96,12 +96,13 @@ class Posterior:
 
 def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
     """Return what follows from everything that is published."""
-    own, width = published.weights(), 2 * published.table.deviation + 1
+    own = published.weights()
+    width = own.shape[1]
     relations, long = _usable(published.relations, width)
     if not relations.shape[0]:
         return Posterior(published.base, _normalised(own), np.full(len(own), long == 0), long)
     start, cell, whole, shift = _edges(relations, published.base)
-    lone = _lone(published, start, cell, whole)
+    singleton = _lone(published, start, cell, whole)
     message = np.full((len(cell), width), 1.0 / width)
     alone = np.zeros((len(cell), width))
     edge_start, edges = _edges_of(cell, len(own))
@@ -109,10 +110,10 @@ def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
     most, settled = (_SWEEPS, _SETTLED) if trees.all() else (_FEWER, _NEARLY)
     for _ in range(most):
         run.heed()
-        moved = sweep(start, cell, whole, shift, lone, published.base, own, edge_start, edges, message, alone)
+        moved = sweep(start, cell, whole, shift, singleton, published.base, own, edge_start, edges, message, alone)
         if moved <= settled:
             break
-    belief = beliefs(own, lone, edge_start, edges, message, alone)
+    belief = beliefs(own, singleton, edge_start, edges, message, alone)
     exact = trees[group] & (long == 0)
     for number in np.flatnonzero(~trees).tolist():
         cells = np.flatnonzero(group == number)
@@ -172,9 +173,9 @@ def _lone(published: Published, start: LongArray, cell: LongArray, whole: LongAr
     above = cell[start[:-1]][relation]
     same = published.counts[cell] == published.counts[above]
     free = published.fixed[cell] | published.fixed[above] | (whole[relation] == 0)
-    lone = np.where(free, 2, np.where(same, 1, 3))
-    lone[start[:-1][whole == 1]] = -1
-    return lone.astype(np.int64)
+    singleton = np.where(free, 2, np.where(same, 1, 3))
+    singleton[start[:-1][whole == 1]] = -1
+    return singleton.astype(np.int64)
 
 
 def _enumerated(published: Published, own: FloatArray, relations: sp.csr_array, cells: LongArray) -> FloatArray | None:

@@ -20,12 +20,12 @@ from cellguard.kernels.kernel import kernel
 
 
 @kernel
-def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message, alone):  # type: ignore[no-untyped-def]
+def sweep(start, cell, whole, shift, singleton, base, own, edge_start, edges, message, alone):  # type: ignore[no-untyped-def]
     """Renew the messages of all relations once, in place; return the largest change of a message.
 
     The cells of relation r are cell[start[r] : start[r + 1]]; whole[r] says that the first is the whole, and not 0.
-    ``lone`` is for each part the state of a sum in which it alone has records; -1 for wholes. The places of a cell in
-    relations are edges[edge_start[c] : edge_start[c + 1]]; ``own`` are the weights of cells by themselves.
+    ``singleton`` is for each part the state of a sum in which it alone has records; -1 for wholes. The places of a cell
+    in relations are edges[edge_start[c] : edge_start[c + 1]]; ``own`` are the weights of cells by themselves.
     """
     w = own.shape[1]
     changed = 0.0
@@ -37,7 +37,7 @@ def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message
         coming = np.zeros((n, w))
         certain = np.zeros((1, w))
         for j in range(n):
-            _outgoing(cell[first + j], first + j, own, lone, edge_start, edges, message, alone, coming, certain, j)
+            _outgoing(cell[first + j], first + j, own, singleton, edge_start, edges, message, alone, coming, certain, j)
         low, high = _windows(coming, whole[r], parts)
         width = 1
         for j in range(parts + 1):
@@ -56,7 +56,7 @@ def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message
             e = first + whole[r] + j
             zero = -base[cell[e]]
             for s in range(4):
-                then = lone[e] if s == 0 else 2
+                then = singleton[e] if s == 0 else 2
                 for t in range(low[j], high[j] + 1):
                     total = 0.0
                     for k in range(max(0, low[j + 1] - t), min(w, high[j + 1] + 1 - t)):
@@ -71,7 +71,7 @@ def sweep(start, cell, whole, shift, lone, base, own, edge_start, edges, message
             zero = -base[cell[e]]
             after = np.zeros((4, width))
             for s in range(4):
-                then = lone[e] if s == 0 else 2
+                then = singleton[e] if s == 0 else 2
                 for t in range(low[j], high[j] + 1):
                     before = left[s, t - low[j]]
                     if before > 0.0:
@@ -132,7 +132,7 @@ def _renew(message, edge, going, row, total):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _outgoing(c, edge, own, lone, edge_start, edges, message, alone, coming, certain, row):  # type: ignore[no-untyped-def]
+def _outgoing(c, edge, own, singleton, edge_start, edges, message, alone, coming, certain, row):  # type: ignore[no-untyped-def]
     """Put the weights of a cell from all its relations but one into a row, and those of a whole that is certain."""
     w = own.shape[1]
     for k in range(w):
@@ -141,31 +141,31 @@ def _outgoing(c, edge, own, lone, edge_start, edges, message, alone, coming, cer
             e = edges[i]
             if e == edge:
                 continue
-            if lone[e] < 0:
+            if singleton[e] < 0:
                 other *= message[e, k]
                 any_other *= message[e, k] + alone[e, k]
             else:
                 parts *= message[e, k]
         coming[row, k] = parts * (own[c, k] * other + (any_other - other))
-        if edge >= 0 and lone[edge] < 0:
+        if edge >= 0 and singleton[edge] < 0:
             certain[0, k] = parts * any_other
     total = 0.0
     for k in range(w):
         total += coming[row, k]
-        if edge >= 0 and lone[edge] < 0:
+        if edge >= 0 and singleton[edge] < 0:
             total += certain[0, k]
     if total > 0.0:
         for k in range(w):
             coming[row, k] /= total
-            if edge >= 0 and lone[edge] < 0:
+            if edge >= 0 and singleton[edge] < 0:
                 certain[0, k] /= total
 
 
 @kernel
-def beliefs(own, lone, edge_start, edges, message, alone):  # type: ignore[no-untyped-def]
+def beliefs(own, singleton, edge_start, edges, message, alone):  # type: ignore[no-untyped-def]
     """Return the weights of all cells with what their relations say."""
     belief = np.zeros(own.shape)
     certain = np.zeros((1, own.shape[1]))
     for c in range(len(own)):
-        _outgoing(c, -1, own, lone, edge_start, edges, message, alone, belief, certain, c)
+        _outgoing(c, -1, own, singleton, edge_start, edges, message, alone, belief, certain, c)
     return belief

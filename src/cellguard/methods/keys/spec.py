@@ -121,7 +121,12 @@ class KeysDeclaration:
     @classmethod
     def fault(cls, job: Job) -> str | None:
         """Describe what the job says that does not go with cell keys."""
-        given = (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous))
+        if job.previous:
+            return (
+                "`previous` is not looked at when counts are perturbed by cell keys; leave it out, and name the "
+                "record_keys.json of the earlier run as `keys`, so that cells of the same records agree"
+            )
+        given = (("known", job.known), ("attack", job.attack != AttackSpec()))
         for key, said in (*given, ("equations", job.equations)):
             if said:
                 return f"`{key}` is not looked at when counts are perturbed by cell keys; leave it out"
@@ -130,7 +135,7 @@ class KeysDeclaration:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with cell keys; leave it out"
             if table.value != "count":
-                return f"table {table.name!r}: cell keys perturb counts; say `value: count`, or use `method: perturb`"
+                return f"table {table.name!r}: cell keys perturb counts; say `value: count`, or `method: magnitude_key`"
             if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
                 return f"table {table.name!r}: {why}; leave it out"
             others = [rule for rule in table.rules if rule.fewest is None]

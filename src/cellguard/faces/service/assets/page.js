@@ -53,7 +53,7 @@ function variable({ name, levels, codes }) {
 function footer(about) {
   const told = Object.entries(about.exposure).map(([name, share]) => `${name}: ${(100 * share).toFixed(1)} %`);
   at("about").replaceChildren(
-    make("p", `Told so far of all that could be told: ${told.join(", ")}.`),
+    ...(told.length ? [make("p", `Told so far of all that could be told: ${told.join(", ")}.`)] : []),
     make("p", `Checked over all answers together: ${about.checked.join("; ")}.`),
     make("p", `Not checked: ${about.not_checked.join("; ")}.`),
   );

@@ -1,0 +1,1 @@
+"""What every source that is asked on the fly has in common: questions, answers, their register, and limits."""

@@ -1,0 +1,1 @@
+"""Counts on the fly by cell keys: the same cell has the same noise in every answer."""
