@@ -17,6 +17,8 @@ class TabularAdjustment(Chosen):
     ----------
     weights
         What a move of one unit costs: ``"one"``, ``"value"`` or ``"inverse"`` (1 / value).
+    distance
+        ``"l1"`` makes the sum of all moves least, ``"l2"`` that of their squares.
     keep
         Cells that are published as they are, or ``"totals"``.
     search
@@ -42,6 +44,7 @@ class TabularAdjustment(Chosen):
     """
 
     weights: str = "one"
+    distance: str = "l1"
     keep: str | Sequence[str] = ()
     search: str = "auto"
     unproven: str = "refuse"

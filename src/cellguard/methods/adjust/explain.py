@@ -12,6 +12,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 
 _NAMED, _TRIED = 3, 200  # cells that a message names, and cells that are looked at one by one
+_LARGE = 8_000  # cells beyond which no cell is looked at by itself
 _CURE = "keep fewer cells, give the tables more detail, or suppress them"
 
 
@@ -25,7 +26,7 @@ def why_not(plan: Plan, run: Run) -> str:
         return (
             f"no adjustment: both sides of these unsafe cells are beyond their bounds: {_names(plan, stuck)}; {_CURE}"
         )
-    held = _held(plan, run)
+    held = _held(plan, run) if len(plan.start) <= _LARGE else np.zeros(0, np.intp)
     if len(held):
         return (
             "no adjustment: kept cells, zeros and bounds hold these unsafe cells, whatever side others move to: "

@@ -52,7 +52,10 @@ class Adjust(ChangingMethod[AdjustmentResult]):
     def fault(cls, job: Job) -> str | None:
         """Describe what the job says in vain, or differently of tables that share it."""
         if job.previous:
-            return "`previous` is not looked at when tables are adjusted; leave it out"
+            return (
+                "`previous` is not looked at when tables are adjusted, and another adjustment of the same firms gives "
+                "true values away; leave it out, and put the tables of both releases into one job, or suppress them"
+            )
         said = [(table.name, options_of(table.protect)) for table in job.tables]
         for key in SHARED:
             if len({getattr(options, key) for _, options in said}) > 1:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import FloatArray
 from cellguard.methods.adjust.result import AdjustmentResult
 from cellguard.methods.adjust.spec import options_of
-from cellguard.report.page_grids import MOST, Grid, coarsest, marked_grid
+from cellguard.report.changed_grids import changed_grid, shown_rows
+from cellguard.report.page_grids import Grid
 from cellguard.report.render import render
 from cellguard.report.run_facts import attacks, run_facts
 from cellguard.report.section import Section
@@ -30,6 +30,7 @@ _WEIGHTS = {
     "value": "a unit costs the value",
     "inverse": "a unit costs 1/value",
 }
+_DISTANCES = {"l1": "the sum of all moves", "l2": "the sum of the squares of all moves"}
 
 
 def internal_page(outcome: Outcome[AdjustmentResult]) -> str:
@@ -62,26 +63,14 @@ def public_page(outcome: Outcome[AdjustmentResult]) -> str:
 
 def _grid(done: AdjustmentResult, number: int) -> Grid:
     table, cells = done.tables[number], done.assessed.tables.cells_of[number]
-    kept = coarsest(table.dimensions, table.codes, MOST)
-    status, reasons = done.status(number), done.assessed.findings.by_table[number].reasons()
-    grid = marked_grid(table, table.decimals, kept, [_MARKS[status[row]] for row in kept.tolist()])
-    plan, at = done.adjusted.plan, cells[kept]
+    kept, plan = shown_rows(table), done.adjusted.plan
     size = plan.grid * 10.0 ** -plan.decimals.astype(float)
     shown = np.where(plan.shown, done.adjusted.value * size, np.nan)
     true = plan.grains.value * plan.grains.size()
-    grid["views"] = [
-        ["published value", _column(shown[at], table.decimals)],
-        ["true value", _column(true[at], table.decimals)],
-        ["moved by", _column((shown - true)[at], table.decimals)],
-    ]
-    places = [place for place, row in enumerate(kept.tolist()) if reasons[row]]
-    texts = [f"unsafe by {reasons[row]}" for row in kept[places].tolist()] if places else []
-    grid["notes"] = {"at": places, "reason": list(range(len(places))), "texts": texts}
-    return grid | {"word": "marked", "marked": "o"}
-
-
-def _column(values: FloatArray, decimals: int) -> str:
-    return " ".join(f"{x + 0.0:.{decimals}f}" if np.isfinite(x) else "" for x in values.tolist())
+    named = (("published value", shown), ("true value", true), ("moved by", shown - true))
+    views = [(name, figures[cells[kept]]) for name, figures in named]
+    letters, reasons = [_MARKS[word] for word in done.status(number)], done.assessed.findings.by_table[number].reasons()
+    return changed_grid(table, kept, letters, views, reasons, "o")
 
 
 def _verdict(outcome: Outcome[AdjustmentResult]) -> dict[str, Any]:
@@ -103,6 +92,7 @@ def _how(outcome: Outcome[AdjustmentResult]) -> Section:
     facts = [
         ("Method", "controlled tabular adjustment: unsafe cells move to a side, the others as little as possible"),
         ("Weights", _WEIGHTS[options_of(done.job.tables[0].protect).weights]),
+        ("Least is", _DISTANCES[options_of(done.job.tables[0].protect).distance]),
         ("Do values add up?", "yes, exactly"),
         ("Zeros", "a true zero is published as 0"),
         ("Moved in all", f"{off['total']:,.6g}"),

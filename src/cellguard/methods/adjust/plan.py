@@ -30,7 +30,7 @@ class Plan:
     since digits would tell which cells moved. ``start`` is the true value in units, rounded; ``low`` and ``high`` are
     the ends of what may be published, equal for cells that stay. ``primary`` cells are published at most at ``below``
     or at least at ``above``, whichever of ``may_fall`` and ``may_rise`` they can. ``need_below`` and ``need_above`` are
-    these distances in grains.
+    these distances in grains. ``squares`` says that squares of moves are weighed.
     """
 
     tables: TableSet
@@ -50,6 +50,7 @@ class Plan:
     weight: FloatArray
     kept: BoolArray
     shown: BoolArray
+    squares: bool = False
 
     @property
     def stuck(self) -> BoolArray:
@@ -104,6 +105,7 @@ def plan_of(job: Job, needs: Requirements) -> Plan:
         _weights(options_of(job.tables[0].protect).weights, start),
         kept,
         shown,
+        options_of(job.tables[0].protect).distance == "l2",
     )
 
 

@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cellguard.inputs.assessment import Assessment
-from cellguard.job.jobfile import Job
+from cellguard.inputs.changed_result import ChangedResult
 from cellguard.methods.adjust.headline import verdict_of
 from cellguard.methods.adjust.search import Adjusted
 from cellguard.methods.adjust.spec import options_of
-from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Verdict
-from cellguard.table.pattern import Release, ReleasedTable
-from cellguard.table.table import Table
+from cellguard.table.pattern import Release
 
 
 @dataclass(frozen=True, eq=False)
-class AdjustmentResult(Result):
+class AdjustmentResult(ChangedResult):
     """Adjusted tables. Confidential, all but the release."""
 
-    assessed: Assessment
     adjusted: Adjusted
     accept_no_rules: bool = False
-
-    @property
-    def job(self) -> Job:  # type: ignore[override]
-        """The job with all tables that were looked at."""
-        return self.assessed.job
-
-    @property
-    def tables(self) -> Sequence[Table]:
-        """The true tables."""
-        return self.assessed.tables.tables
-
-    @cached_property
-    def release(self) -> Release | None:
-        """The adjusted tables, if the verdict allows a release."""
-        return self.drawn if self.verdict.allows_release else None
 
     @cached_property
     def drawn(self) -> Release:
         """The adjusted tables, whether or not they may be published. Confidential where they may not."""
-        set_, released = self.assessed.tables, []
-        for table, cells in zip(set_.tables, set_.cells_of, strict=True):
-            if table.release != "here":
-                continue
-            rows = np.flatnonzero(~table.unpublished)
-            at = cells[rows]
-            told = self.adjusted.value[at] * self.adjusted.plan.grid[at]
-            units: Sequence[int | None] = [int(x) for x in told.tolist()]
-            codes = tuple(
-                np.array(d.codes, object)[c[rows]] for d, c in zip(table.dimensions, table.codes, strict=True)
-            )
-            names, gone = tuple(d.name for d in table.dimensions), np.zeros(len(rows), bool)
-            head = (table.name, names, codes, units, gone, table.response, table.population, table.decimals)
-            released.append(ReleasedTable(*head))
-        return Release.of(released, {d.name: d for table in set_.tables for d in table.dimensions})
+        return self.with_units(self.adjusted.value * self.adjusted.plan.grid)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -73,11 +39,6 @@ class AdjustmentResult(Result):
     def question(self) -> str:
         """What is claimed of adjusted tables."""
         return "whether each unsafe cell is published at least its protection level away from its true value"
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The digests of the files that were read."""
-        return self.assessed.inputs
 
     @property
     def moved(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -97,11 +58,8 @@ class AdjustmentResult(Result):
 
     def words(self) -> dict[str, Any]:
         """Return what the release's metadata says of how tables are adjusted; not which cells, nor how far."""
-        return {"additive": True, "weights": options_of(self.job.tables[0].protect).weights}
-
-    def names(self) -> list[str]:
-        """Return the names of the tables that are published."""
-        return [spec.name for spec in self.job.tables if self.assessed.tables[spec.name].release == "here"]
+        said = options_of(self.job.tables[0].protect)
+        return {"additive": True, "weights": said.weights, "distance": said.distance}
 
     def warnings(self) -> list[str]:
         """Return what a statistician should know of the release."""

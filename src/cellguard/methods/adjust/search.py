@@ -28,12 +28,15 @@ from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.errors import NotProtected
 from cellguard.methods.adjust.explain import why_not
 from cellguard.methods.adjust.plan import FAR, Plan
+from cellguard.methods.adjust.sides import sides_one_by_one, whole_moves
 from cellguard.run_context import Run
 from cellguard.solver.program import Program, Solution, Status
 
 _CELLS, _SIDES, _NODES = 1_500, 60, 500  # up to which an integer program is tried, and its nodes
 _WHOLE = 10**6  # moves up to which all of it is solved in whole numbers, if true values are whole
 _STEPS = (1, 2, 8)  # how far a move is changed, at most, to make it whole
+_LARGE = 8_000  # cells from which on sides are chosen one by one, and no other way
+_SEEDS = 4  # orders in which sides are chosen one by one
 _BATCH = 0.05  # of the open sides are fixed at a time
 _MANY = 1_000  # sides from which on a quarter is fixed at a time
 _FLIPS, _WORK = 1_000, 10**8  # sides that are turned to see whether that is better, and iterations times rows for it
@@ -60,11 +63,13 @@ def adjust(plan: Plan, *, heuristic: bool, run: Run) -> Adjusted:
         raise NotProtected(why_not(plan, run))
     if not plan.faults(plan.start):
         return Adjusted(plan, plan.start, 0.0, 0.0)
-    model = _Model(plan)
-    sides, bound = _dive(model, run)
-    found = None if sides is None else _whole(model, sides, run)
-    small = len(plan.start) <= _CELLS and len(model.at) <= _SIDES and not (heuristic and found is not None)
-    if small or found is None:
+    model = Model(plan)
+    small = len(plan.start) <= _CELLS and len(model.at) <= _SIDES and not plan.squares
+    found, bound = _of_large(model, run) if model.n > _LARGE else _of_sides(model, small, run)
+    if plan.squares:
+        bound = least_squares(plan)
+        found = squared(model, found, run)
+    elif (small and not (heuristic and found is not None)) or (found is None and model.n <= _LARGE):
         best = None if found is None else _cost(plan, found)
         better, proven = _by_program(model, best, run)
         bound = max(bound, proven)
@@ -78,11 +83,49 @@ def adjust(plan: Plan, *, heuristic: bool, run: Run) -> Adjusted:
     return Adjusted(plan, found, cost, min(bound, cost))
 
 
+def _of_sides(model: Model, small: bool, run: Run) -> tuple[LongArray | None, float]:
+    """Return the best values that a choice of sides gives, and a bound."""
+    sides, bound = _dive(model, run)
+    found = None if sides is None else _whole(model, sides, run)
+    if small:  # an integer program comes next
+        return found, bound
+    for seed in range(_SEEDS):
+        other = sides_one_by_one(model.plan, run, seed=seed)
+        if other is None:
+            continue
+        value = _whole(model, other, run)
+        if value is not None and (found is None or _cost(model.plan, value) < _cost(model.plan, found)):
+            found = value
+    return found, bound
+
+
+def _of_large(model: Model, run: Run) -> tuple[LongArray | None, float]:
+    """Return the best values of a large set, and a bound: sides one by one, a linear program for each choice."""
+    relaxed = solver.solve(model.program(), run=run)
+    if relaxed.status is not Status.optimal:
+        raise NotProtected(why_not(model.plan, run))
+    tried = [sides_one_by_one(model.plan, run, seed=seed) for seed in range(_SEEDS)]
+    choices: list[BoolArray] = [sides for sides in tried if sides is not None] or [model.may_rise.copy()]
+    found = None
+    for sides in choices:
+        run.check()
+        done = solver.solve(model.fixed(sides), run=run)
+        if done.status is not Status.optimal:
+            continue
+        exact = np.rint(model.values(done.x)).astype(np.int64)
+        value = whole_moves(model.plan, model.values(done.x) - model.plan.start, run)
+        for one in (None if model.plan.faults(exact) else exact, value):
+            if one is not None and (found is None or _cost(model.plan, one) < _cost(model.plan, found)):
+                found = one
+    return found, relaxed.objective + model.constant
+
+
 def _cost(plan: Plan, value: LongArray) -> float:
-    return float((plan.weight * np.abs(value - plan.start)).sum())
+    moves = np.abs(value - plan.start).astype(float)
+    return float((plan.weight * (moves * moves if plan.squares else moves)).sum())
 
 
-class _Model:
+class Model:
     """The program over r, f and y, in this order."""
 
     def __init__(self, plan: Plan) -> None:
@@ -125,6 +168,11 @@ class _Model:
         lower, upper = self.bounds((~self.may_fall).astype(float), self.may_rise.astype(float))
         return Program(self.matrix, self.row_lower, self.row_upper, lower, upper, self.cost)
 
+    def fixed(self, sides: BoolArray) -> Program:
+        """Return the linear program with sides (True: up)."""
+        lower, upper = self.bounds(sides.astype(float), sides.astype(float))
+        return Program(self.matrix, self.row_lower, self.row_upper, lower, upper, self.cost)
+
     def values(self, x: FloatArray) -> FloatArray:
         """Return the published values of a solution."""
         n = self.n
@@ -135,7 +183,7 @@ def _room(room: LongArray, end: LongArray, fixed: BoolArray) -> FloatArray:
     return np.where(fixed, 0.0, np.where(np.abs(end) >= FAR, np.inf, room.astype(float)))
 
 
-def _dive(model: _Model, run: Run) -> tuple[BoolArray | None, float]:
+def _dive(model: Model, run: Run) -> tuple[BoolArray | None, float]:
     """Return the sides that the heuristic chooses (True: up), None if it finds none, and the bound."""
     lowest, highest = (~model.may_fall).astype(float), model.may_rise.astype(float)
     session = solver.open(model.program(), presolve=False, run=run)
@@ -169,7 +217,7 @@ def _dive(model: _Model, run: Run) -> tuple[BoolArray | None, float]:
         session.close()
 
 
-def _flipped(model: _Model, session: solver.Session, sides: BoolArray, cost: float, run: Run) -> BoolArray:
+def _flipped(model: Model, session: solver.Session, sides: BoolArray, cost: float, run: Run) -> BoolArray:
     """Return better sides: each is turned once, and stays so if everything then costs less."""
     columns, sides = np.arange(2 * model.n + model.k), sides.copy()
     both = np.flatnonzero(model.may_rise & model.may_fall)
@@ -191,16 +239,18 @@ def _flipped(model: _Model, session: solver.Session, sides: BoolArray, cost: flo
     return sides
 
 
-def _whole(model: _Model, sides: BoolArray, run: Run) -> LongArray | None:
+def _whole(model: Model, sides: BoolArray, run: Run) -> LongArray | None:
     """Return the cheapest whole moves with these sides, or near it; None if none were found."""
-    plan = model.plan
-    y = sides.astype(float)
-    lower, upper = model.bounds(y, y)
-    program = Program(model.matrix, model.row_lower, model.row_upper, lower, upper, model.cost)
-    relaxed = solver.solve(program, run=run)
+    relaxed = solver.solve(model.fixed(sides), run=run)
     if relaxed.status is not Status.optimal:
         return None
-    found = np.rint(model.values(relaxed.x)).astype(np.int64)
+    return made_whole(model, sides, model.values(relaxed.x), run)
+
+
+def made_whole(model: Model, sides: BoolArray, values: FloatArray, run: Run) -> LongArray | None:
+    """Return whole values near some that obey everything; None if none were found."""
+    plan = model.plan
+    found = np.rint(values).astype(np.int64)
     if not plan.faults(found):
         return found
     low, high = plan.low.copy(), plan.high.copy()
@@ -223,7 +273,43 @@ def _whole(model: _Model, sides: BoolArray, run: Run) -> LongArray | None:
     return None
 
 
-def _by_program(model: _Model, best: float | None, run: Run) -> tuple[LongArray | None, float]:
+def squared(model: Model, found: LongArray | None, run: Run) -> LongArray | None:
+    """Return the values of the least squares with the sides of some values, in whole units; or these, if nearer."""
+    if found is None:
+        return None
+    plan = model.plan
+    sides = found[model.at] >= plan.above[model.at]
+    low, high = plan.low.astype(float), plan.high.astype(float)
+    low[model.at] = np.where(sides, plan.above[model.at], low[model.at])
+    high[model.at] = np.where(sides, high[model.at], plan.below[model.at])
+    fixed, start = plan.low == plan.high, plan.start.astype(float)
+    lower = np.where((low > -FAR) | fixed, low - start, -np.inf)
+    upper = np.where((high < FAR) | fixed, high - start, np.inf)
+    matrix = sp.csr_array(plan.tables.relations.astype(float))
+    right = -plan.left_over(plan.start).astype(float)
+    # In units of what moves are like: an interior point is as near as its numbers are of one size.
+    size = max(float(np.abs(found - plan.start).max(initial=1)), 1.0)
+    program = Program(matrix, right / size, right / size, lower / size, upper / size, np.zeros(len(start)))
+    done = solver.solve_quadratic(program, 2 * plan.weight, run=run)
+    if not len(done.x):
+        return found
+    values = np.clip(start + done.x * size, np.maximum(low, -float(FAR)), np.minimum(high, float(FAR)))
+    tried = [whole_moves(plan, values - plan.start, run)]
+    if model.n <= _LARGE:
+        tried.append(made_whole(model, sides, values, run))
+    better = [value for value in tried if value is not None]
+    return min([*better, found], key=lambda value: _cost(plan, value))
+
+
+def least_squares(plan: Plan) -> float:
+    """Return a sum of squares that no adjustment is below: each unsafe cell by itself, by its nearer side."""
+    up = np.where(plan.may_rise, plan.above - plan.start, FAR).astype(float)
+    down = np.where(plan.may_fall, plan.start - plan.below, FAR).astype(float)
+    at = plan.primary
+    return float((plan.weight[at] * np.minimum(up, down)[at] ** 2).sum())
+
+
+def _by_program(model: Model, best: float | None, run: Run) -> tuple[LongArray | None, float]:
     """Return the best values that the integer program finds, and a bound; ``best`` is the cost of known ones."""
     plan, n, k, at = model.plan, model.n, model.k, model.at
     lower, upper = model.bounds((~model.may_fall).astype(float), model.may_rise.astype(float))

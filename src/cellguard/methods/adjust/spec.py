@@ -9,7 +9,7 @@ from pydantic import Field
 from cellguard.errors import InputError
 from cellguard.job.specs import ProtectSpec
 
-SHARED = ("weights", "search", "unproven")
+SHARED = ("weights", "distance", "search", "unproven")
 
 
 class AdjustOptions(ProtectSpec):
@@ -17,6 +17,10 @@ class AdjustOptions(ProtectSpec):
 
     weights: Literal["one", "value", "inverse"] = Field(
         "one", description="what a move of one unit costs: the same everywhere, the value of the cell, or 1 / value"
+    )
+    distance: Literal["l1", "l2"] = Field(
+        "l1",
+        description="what is least: the sum of all moves, or of their squares, which spreads them over more cells",
     )
     keep: Literal["totals"] | list[str] = Field(
         [],

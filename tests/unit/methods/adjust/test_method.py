@@ -151,7 +151,7 @@ def test_commands_and_pages(folder):
     public = (folder / "o/release/report.html").read_text()
     assert "<strong>adjusted</strong>" in public and "protected" not in public.replace("protect what", "")
     about = json.loads((folder / "o/release/metadata.json").read_text())["tables"]["a"]
-    assert about["adjustment"] == {"additive": True, "weights": "one"}
+    assert about["adjustment"] == {"additive": True, "weights": "one", "distance": "l1"}
     inside = {row["region"] + "/" + row["sector"]: row for row in rows(folder / "o/internal/a.csv")}
     assert inside["Total/Total"]["status"] in {"kept", "protected"}
     again = command("protect", folder / "job.yaml", "--out", folder / "o2")

@@ -5,9 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
+from cellguard import solver
 from cellguard.errors import NotProtected
 from cellguard.job.jobfile import Job
+from cellguard.methods.adjust import search
+from cellguard.methods.adjust.sides import sides_one_by_one, whole_moves
 from cellguard.pipeline import run
+from cellguard.run_context import UNWATCHED
+from cellguard.solver.program import Status
 
 from adjustment_oracle import least
 
@@ -140,3 +145,57 @@ def test_a_large_set_is_adjusted_with_a_bound(tmp_path):
     done = adjusted(tmp_path, names, search="heuristic")
     assert done.adjusted.plan.primary.sum() > 100 and not done.adjusted.plan.faults(done.adjusted.value)
     assert 0 <= done.adjusted.gap < 1
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_squares_are_least_among_all_moves_of_small_tables(tmp_path, case):
+    """The heuristic is near the least; what it claims as a bound is never above it."""
+    rng = np.random.default_rng(40 + case)
+    _, names = cube(tmp_path, rng, (2, 2))
+    try:
+        done = adjusted(tmp_path, names, distance="l2", weights=("one", "inverse")[case % 2])
+    except NotProtected:
+        return
+    true, told, below, above, primary, weight = arrays(done, (2, 2))
+    moves = told - true
+    assert ((moves <= -below) | (moves >= above))[primary].all() and (told >= 0).all() and (told[true == 0] == 0).all()
+    cost = float((weight * moves**2).sum())
+    assert done.adjusted.cost == pytest.approx(cost)
+    best = least(true, below, above, primary, weight, (2, 2), 7, squares=True)
+    assert done.adjusted.bound <= best + 1e-6 and cost <= 4 * best + 1e-6
+
+
+def plan_of_cube(tmp_path, shape, seed):
+    rng = np.random.default_rng(seed)
+    _, names = cube(tmp_path, rng, shape, 60)
+    return adjusted(tmp_path, names, search="heuristic", weights="inverse").adjusted.plan
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (3, 4, 4)])
+def test_sides_one_by_one_can_be_met(tmp_path, shape):
+    """They come from moves that add up, so that a linear program has an answer, and whole values are near it."""
+    plan = plan_of_cube(tmp_path, shape, 3)
+    model = search.Model(plan)
+    made = 0
+    for seed in range(4):
+        sides = sides_one_by_one(plan, UNWATCHED, seed=seed)
+        if sides is None:
+            continue
+        relaxed = solver.solve(model.fixed(sides))
+        assert relaxed.status is Status.optimal
+        value = whole_moves(plan, model.values(relaxed.x) - plan.start, UNWATCHED)
+        assert value is None or not plan.faults(value)
+        made += value is not None
+    assert made > 0
+
+
+def test_large_sets_take_sides_one_by_one_and_say_how_good_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "_LARGE", 20)
+    rng = np.random.default_rng(8)
+    _, names = cube(tmp_path, rng, (6, 7), 60)
+    for distance in ("l1", "l2"):
+        done = adjusted(tmp_path, names, distance=distance)
+        assert not done.adjusted.plan.faults(done.adjusted.value)
+        assert 0 < done.adjusted.bound <= done.adjusted.cost and 0 <= done.adjusted.gap < 1
+    kept = adjusted(tmp_path, names, keep=["Total/Total"]).adjusted
+    assert kept.value[0] == kept.plan.start[0] and not kept.plan.faults(kept.value)
