@@ -222,7 +222,7 @@ def _attack_outside(
         light = replace(needs, world=world.without_crossing())
         bounds = pose(light, unknown, grains_of(light.world), known)
         outer = decide(bounds, run=run)
-        problem, decided = _with_atoms(needs, unknown, bounds.cells[outer.failing], known, run)
+        problem, decided = _with_cover_cells(needs, unknown, bounds.cells[outer.failing], known, run)
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
@@ -241,7 +241,7 @@ def _attack_outside(
     return judged, bounds is problem
 
 
-def _with_atoms(
+def _with_cover_cells(
     needs: Requirements, unknown: BoolArray, refuted: Positions, known: sp.csr_array | None, run: Run
 ) -> tuple[Problem, Verdict]:
     """Decide while cover cells of crossing tables move: those with a value, and then those that unmet protection

@@ -36,23 +36,23 @@ _LONGEST = 2**56  # grains that a circuit may move a cell
 class _Left:
     """Who is left of the insiders that notice all moves of a cell, one way or the other; nobody yet if it has none."""
 
-    book: InsiderProofSearch
+    prover: InsiderProofSearch
     need: tuple[LongArray, LongArray]
     who: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, book: InsiderProofSearch) -> _Left:
-        """Return who is left of all that is in a book, and the protection levels of cells against these."""
-        unproven = book.unproven()
-        left = cls(book, book.standing.most_asked(unproven, outsider=book.outsider))
+    def of(cls, prover: InsiderProofSearch) -> _Left:
+        """Return who is left of all that a search has proven, and the protection levels of cells against these."""
+        unproven = prover.unproven()
+        left = cls(prover, prover.knowledge.most_asked(unproven, outsider=prover.outsider))
         for cell in np.flatnonzero(unproven).tolist():
-            noticing = book.noticing(cell) if cell in book.served else None
+            noticing = prover.noticing(cell) if cell in prover.served else None
             if noticing is not None and len(noticing) <= _CROWD:
                 left._recall(cell)
         return left
 
     def _recall(self, cell: int) -> None:
-        open_ = self.book.open(cell)
+        open_ = self.prover.open(cell)
         up, down = open_.up < open_.asked.up, open_.down < open_.asked.down
         slides = (open_.up + open_.down < open_.asked.width) & ~up & ~down
         wanted = np.where(slides, open_.asked.width, open_.asked.up), open_.asked.down
@@ -78,7 +78,7 @@ class _Left:
 
     def helps(self, cell: int, way: int, notices: frozenset[int]) -> bool:
         """Return whether one more move leaves fewer, and remember them."""
-        before, after = self.who.get((cell, way)), notices - {int(self.book.standing.owner[cell])}
+        before, after = self.who.get((cell, way)), notices - {int(self.prover.knowledge.owner[cell])}
         if before is not None:
             after &= before
             if len(after) == len(before):
@@ -88,43 +88,43 @@ class _Left:
 
     def noticing(self, cells: Positions) -> Positions:
         """Return those who are left for some cells, but for the respondents of the cells themselves."""
-        owner, some = self.book.standing.owner, set[int]()
+        owner, some = self.prover.knowledge.owner, set[int]()
         for cell in cells.tolist():
             if int(owner[cell]) not in some:
                 some.update(*(self.who.get((cell, way), ()) for way in (1, -1)))
         return np.array(sorted(some), np.intp)
 
 
-def enter_widest(book: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
-    """Enter the widest circuits of suppressed cells in a book, as long as they prove more."""
-    standing, cells = book.standing, np.flatnonzero(hidden)
-    left = _Left.of(book)
-    columns, rng, width = sp.csc_array(book.neighbours.matrix), np.random.default_rng(SEED), _widths(book)[cells]
+def enter_widest(prover: InsiderProofSearch, hidden: BoolArray, rounds: int = _ROUNDS) -> None:
+    """Enter the widest circuits of suppressed cells into a search, as long as they prove more."""
+    knowledge, cells = prover.knowledge, np.flatnonzero(hidden)
+    left = _Left.of(prover)
+    columns, rng, width = sp.csc_array(prover.neighbours.matrix), np.random.default_rng(SEED), _widths(prover)[cells]
     idle = 0
     for number in range(rounds):
         if number and number % _AFRESH == 0:
-            left = _Left.of(book)
+            left = _Left.of(prover)
         some = left.open()
         if not len(some) or idle > _PATIENCE:
             break
         order = width * np.exp(rng.normal(0, 0.5 * (number > 0), len(cells)))
         if number % 2:
             noticing = left.noticing(rng.permutation(some)[: max(len(some) // 4, 20)])
-            order = np.where(np.isin(standing.knowing[cells], noticing), order * 1e-12, order)
+            order = np.where(np.isin(knowledge.knowing[cells], noticing), order * 1e-12, order)
         helped = 0
         ranked = cells[np.argsort(-order, kind="stable")]
         for moves, proven in _circuits(columns, ranked, left, some):
             helped += _enter(left, moves, proven)
         idle = idle + 1 if helped < _WORTH * len(some) else 0
-        book.tell(len(some))
-        book.run.check()
+        prover.tell(len(some))
+        prover.run.check()
 
 
-def _widths(book: InsiderProofSearch) -> FloatArray:
+def _widths(prover: InsiderProofSearch) -> FloatArray:
     """Return how far each cell can move both ways, at most, for insiders who are not alone in it."""
-    standing = book.standing
-    up, down = standing.problem.up, np.where(standing.owner >= 0, standing.floor, np.maximum(standing.calm, 1))
-    return np.minimum(up, down) * np.where(standing.owner >= 0, _ALONE, 1.0)
+    knowledge = prover.knowledge
+    up, down = knowledge.problem.up, np.where(knowledge.owner >= 0, knowledge.floor, np.maximum(knowledge.calm, 1))
+    return np.minimum(up, down) * np.where(knowledge.owner >= 0, _ALONE, 1.0)
 
 
 def _circuits(
@@ -155,12 +155,12 @@ def _times(moves: Stack, left: _Left) -> LongArray:
 
     One that only singletons notice may as well be long enough for all whom it serves.
     """
-    standing, cells, number = left.book.standing, moves.cells, moves.number
+    knowledge, cells, number = left.prover.knowledge, moves.cells, moves.number
     if not len(moves):
         return np.zeros(0, np.int64)
     size, ahead, first = np.abs(moves.n), moves.n > 0, moves.start[:-1]
-    calm = np.where(ahead | (standing.owner[cells] >= 0), UNLIMITED, standing.calm[cells])
-    room = np.where(ahead, standing.problem.up[cells], standing.floor[cells])
+    calm = np.where(ahead | (knowledge.owner[cells] >= 0), UNLIMITED, knowledge.calm[cells])
+    room = np.where(ahead, knowledge.problem.up[cells], knowledge.floor[cells])
     most, quiet = (np.minimum.reduceat(limit // size, first)[number] for limit in (room, calm))
     times = -(-np.where(ahead, left.need[0][cells], left.need[1][cells]) // size)
     times[(times > most) | (times > _LONGEST // _LARGEST)] = 0
@@ -184,12 +184,12 @@ def _stack(some: Circuits, ranked: Positions) -> Stack:
 def _enter(left: _Left, moves: Stack, served: list[Positions]) -> int:
     """Enter circuits for the cells that they help; return how many these are."""
     helped = 0
-    for number, (notices, cells) in enumerate(zip(left.book.standing.notices(moves), served, strict=True)):
+    for number, (notices, cells) in enumerate(zip(left.prover.knowledge.notices(moves), served, strict=True)):
         move, known = moves[number], frozenset(notices.tolist())
         signs = move.n[np.searchsorted(move.variables, cells)] > 0
         ways = zip(cells.tolist(), signs.tolist(), strict=True)
         some = [cell for cell, ahead in ways if left.helps(cell, 1 if ahead else -1, known)]
         if some:
-            left.book.enter(move, notices, np.array(some))
+            left.prover.enter(move, notices, np.array(some))
         helped += len(some)
     return helped

@@ -31,45 +31,47 @@ def attack_together(inside: Inside, size: int, *, complete: bool = True) -> Insi
     Nothing may be open against single respondents. Of the coalitions that estimate a cell one is named too closely. As
     with single respondents nothing is refuted unless the problem is ``complete``, and Ctrl-C leaves cells undecided.
     """
-    book = CoalitionProofSearch.of(inside.book, size)
+    prover = CoalitionProofSearch.of(inside.prover, size)
     failing, undecided = list[Pair](), list[Pair]()
-    cells = book.targets()
-    run = book.run.during("auditing against coalitions")
+    cells = prover.targets()
+    run = prover.run.during("auditing against coalitions")
     try:
         for number, cell in enumerate(cells):
             if number % _OFTEN == 0:
                 run.left(len(cells) - number, len(cells), "cells to prove against coalitions")
-            book.run.check()
-            pair, refuted = _settle(book, cell)
+            prover.run.check()
+            pair, refuted = _settle(prover, cell)
             if pair is not None:
                 (failing if refuted and complete else undecided).append(pair)
     except KeyboardInterrupt:
-        gaps = [(cell, book.gap(cell, book.entries(cell))) for cell in cells]
+        gaps = [(cell, prover.gap(cell, prover.entries(cell))) for cell in cells]
         undecided = [pair_of(gap, cell) for cell, gap in gaps if gap is not None]
         failing = []
-    return replace(inside, searched=book, proof=Hints.of(book.used()), failing=failing, undecided=undecided, size=size)
+    return replace(
+        inside, searched=prover, proof=Hints.of(prover.used()), failing=failing, undecided=undecided, size=size
+    )
 
 
-def _settle(book: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
+def _settle(prover: CoalitionProofSearch, cell: int) -> tuple[Pair | None, bool]:
     """Prove a cell against all coalitions; else return one that is left, and whether it comes too close."""
-    everything, before = np.ones(book.neighbours.n, bool), None
+    everything, before = np.ones(prover.neighbours.n, bool), None
     finds = [partial(find_among, hidden=everything, step=step) for step in (CLOSE, WIDE, FAR)]
-    while all(book.settle_cell(cell, find) for find in finds):
-        gap = book.gap(cell, book.entries(cell))
+    while all(prover.settle_cell(cell, find) for find in finds):
+        gap = prover.gap(cell, prover.entries(cell))
         if gap is None or gap == before:
             return Pair(-1, cell, 0, 0) if gap is None else pair_of(gap, cell), False
-        judged = decide(_in_the_eyes_of(book, gap, cell), run=book.run)
+        judged = decide(_in_the_eyes_of(prover, gap, cell), run=prover.run)
         if judged.failing[cell]:
             return pair_of(gap, cell), True
         for move in judged.moves:
-            book.credit(judged.reduction.lift(move))
+            prover.credit(judged.reduction.lift(move))
         before = gap
     return None, False
 
 
-def _in_the_eyes_of(book: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
+def _in_the_eyes_of(prover: CoalitionProofSearch, gap: Reached, cell: int) -> Problem:
     """Return the problem of one coalition, with the protection levels of one cell."""
-    down, up = book.limits(gap.members)
+    down, up = prover.limits(gap.members)
     needs = [(0, 0, 0)] * len(down)
     needs[cell] = gap.asked
-    return replace(book.standing.problem, down=down, up=up, levels=Levels.of_rows(needs))
+    return replace(prover.knowledge.problem, down=down, up=up, levels=Levels.of_rows(needs))

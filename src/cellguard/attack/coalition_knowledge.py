@@ -6,7 +6,7 @@ cell can move up by y + (1 + p/100) x - v, and down by as much as S's own bound 
 with S for h. Who is not listed in a cell counts as contributing what such respondents do at most, and there count
 as many as S may have members.
 
-A smaller coalition is not always the weaker one: whoever joins it is no longer somebody to protect from it. So all
+A smaller coalition is not always the weaker one: a member that joins it is no longer protected from it. So all
 coalitions of up to k members are looked at.
 """
 
@@ -72,49 +72,49 @@ class Trace:
 class Coalitions:
     """What coalitions of up to ``size`` respondents know of the unknown cells of a problem."""
 
-    standing: InsiderKnowledge
+    knowledge: InsiderKnowledge
     size: int
 
     @cached_property
     def floor(self) -> LongArray:
         """How far down cells may go from the view of respondents who are listed in none of them."""
-        standing = self.standing
-        down = standing.problem.down
-        bounded = np.minimum(down, np.maximum(standing.value - self.size * standing.rest, 0))
-        return np.where(standing.signed, down, bounded)
+        knowledge = self.knowledge
+        down = knowledge.problem.down
+        bounded = np.minimum(down, np.maximum(knowledge.value - self.size * knowledge.rest, 0))
+        return np.where(knowledge.signed, down, bounded)
 
     def limits(self, members: Collection[int]) -> tuple[LongArray, LongArray]:
         """Return how far cells may go down and up from the view of a coalition."""
-        standing = self.standing
-        down, up = self.floor.copy(), standing.problem.up.copy()
-        parts = [standing.known_to(member) for member in members if member >= 0]
+        knowledge = self.knowledge
+        down, up = self.floor.copy(), knowledge.problem.up.copy()
+        parts = [knowledge.known_to(member) for member in members if member >= 0]
         if not parts:
             return down, up
         cells, place = np.unique(np.concatenate([cell for cell, _ in parts]), return_inverse=True)
         own, many = np.zeros(len(cells), np.int64), np.bincount(place, minlength=len(cells))
         np.add.at(own, place, np.concatenate([amount for _, amount in parts]))
-        own += (self.size - many) * standing.rest[cells]
-        bounded = np.where(standing.signed[cells], down[cells], np.maximum(standing.value[cells] - own, 0))
+        own += (self.size - many) * knowledge.rest[cells]
+        bounded = np.where(knowledge.signed[cells], down[cells], np.maximum(knowledge.value[cells] - own, 0))
         down[cells] = np.minimum(down[cells], bounded)
-        filled = cells[(many == np.diff(standing.start)[cells]) & ~standing.unlisted[cells]]
+        filled = cells[(many == np.diff(knowledge.start)[cells]) & ~knowledge.unlisted[cells]]
         down[filled] = up[filled] = 0
         return down, up
 
     def worst(self, cell: int) -> Members:
         """Return the coalition against which a cell needs most: the next ones after its largest contributor."""
-        return frozenset(self.standing.contributors(cell)[1 : self.size + 1].tolist())
+        return frozenset(self.knowledge.contributors(cell)[1 : self.size + 1].tolist())
 
     def asked(self, cell: int, members: Collection[int]) -> Level:
         """Return how far a cell must move down, up and either way for a coalition that does not fill it."""
         own, other = self.parties(cell, members)
-        return self.standing.against(cell, np.array([own]), np.array([other])).rows()[0]
+        return self.knowledge.against(cell, np.array([own]), np.array([other])).rows()[0]
 
     def parties(self, cell: int, members: Collection[int]) -> tuple[int, int]:
         """Return what a coalition contributes to a cell, at most, and what the largest other respondent does."""
-        standing = self.standing
-        part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
+        knowledge = self.knowledge
+        part, rest = slice(knowledge.start[cell], knowledge.start[cell + 1]), int(knowledge.rest[cell])
         own, others = list[int](), list[int]()
-        for who, amount in zip(standing.who[part].tolist(), standing.amount[part].tolist(), strict=True):
+        for who, amount in zip(knowledge.who[part].tolist(), knowledge.amount[part].tolist(), strict=True):
             (own if who in members else others).append(amount)
         return sum(own) + (self.size - len(own)) * rest, max([*others, rest])
 
@@ -122,26 +122,26 @@ class Coalitions:
         """Return the largest protection level of a cell against any coalition: the largest one is to be protected from
         the next.
         """
-        standing = self.standing
-        ranked = standing.amount[standing.start[cell] : standing.start[cell + 1]][: self.size + 1].tolist()
-        ranked += [int(standing.rest[cell])] * (self.size + 1 - len(ranked))
-        own, other, problem = np.array([sum(ranked[1:])]), np.array([ranked[0]]), standing.problem
-        up = int(standing.against(cell, own, other).up[0])
-        if standing.signed[cell] or problem.whole[cell] or not standing.told[cell]:
+        knowledge = self.knowledge
+        ranked = knowledge.amount[knowledge.start[cell] : knowledge.start[cell + 1]][: self.size + 1].tolist()
+        ranked += [int(knowledge.rest[cell])] * (self.size + 1 - len(ranked))
+        own, other, problem = np.array([sum(ranked[1:])]), np.array([ranked[0]]), knowledge.problem
+        up = int(knowledge.against(cell, own, other).up[0])
+        if knowledge.signed[cell] or problem.whole[cell] or not knowledge.told[cell]:
             outside = problem.levels.take(slice(cell, cell + 1)).rows()[0]
             return outside._replace(up=up)
-        down = min(int(standing.level(cell, own, other)[0]), int(problem.down[cell]))
-        return Level(down, up, int(standing.unit[cell]))
+        down = min(int(knowledge.level(cell, own, other)[0]), int(problem.down[cell]))
+        return Level(down, up, int(knowledge.unit[cell]))
 
     def trace(self, move: Move) -> Trace:
         """Return where coalitions may notice a move."""
-        standing, places, always = self.standing, dict[int, list[Place]](), False
-        left = standing.value[move.variables] + move.n // move.denominator
+        knowledge, places, always = self.knowledge, dict[int, list[Place]](), False
+        left = knowledge.value[move.variables] + move.n // move.denominator
         for cell, n, rounded in zip(move.variables.tolist(), move.n.tolist(), left.tolist(), strict=True):
-            part, rest = slice(standing.start[cell], standing.start[cell + 1]), int(standing.rest[cell])
-            amounts = dict(zip(standing.who[part].tolist(), standing.amount[part].tolist(), strict=True))
-            few = 0 < len(amounts) <= self.size and not standing.unlisted[cell]
-            after = rounded if n < 0 and not standing.signed[cell] and standing.told[cell] else UNLIMITED
+            part, rest = slice(knowledge.start[cell], knowledge.start[cell + 1]), int(knowledge.rest[cell])
+            amounts = dict(zip(knowledge.who[part].tolist(), knowledge.amount[part].tolist(), strict=True))
+            few = 0 < len(amounts) <= self.size and not knowledge.unlisted[cell]
+            after = rounded if n < 0 and not knowledge.signed[cell] and knowledge.told[cell] else UNLIMITED
             who = set(amounts) if few else self._helping(amounts, rest, after)
             always |= self.size * rest > after
             for member in who:

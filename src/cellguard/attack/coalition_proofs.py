@@ -72,30 +72,30 @@ class _Ways:
 
 @dataclass(eq=False)
 class CoalitionProofSearch(InsiderProofSearch):
-    """A book in which cells are proven against all coalitions of up to ``size`` respondents, single ones included."""
+    """A search in which cells are proven against all coalitions of up to ``size`` respondents, single ones included."""
 
     size: int = 2
     traces: dict[int, Trace] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, book: InsiderProofSearch, size: int) -> CoalitionProofSearch:
-        """Return a book with all that is in one about single respondents."""
-        served = {cell: list(entries) for cell, entries in book.served.items()}
+    def of(cls, prover: InsiderProofSearch, size: int) -> CoalitionProofSearch:
+        """Return a search with all that one about single respondents has proven."""
+        served = {cell: list(entries) for cell, entries in prover.served.items()}
         return cls(
-            book.standing, book.neighbours, book.run, book.outsider, book.moves.copy(), served, dead=set(book.dead),
-            size=size,
+            prover.knowledge, prover.neighbours, prover.run, prover.outsider, prover.moves.copy(), served,
+            dead=set(prover.dead), size=size,
         )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.coalitions = Coalitions(self.standing, self.size)
+        self.coalitions = Coalitions(self.knowledge, self.size)
 
     def looked_at(self, cell: int, entries: Callable[[], Sequence[Entry]]) -> Iterator[Reached]:
         """Return all coalitions that may be short: the protection levels of a cell for each of them, and what it has.
 
         A coalition that is short is returned again if there are more ``entries`` by then.
         """
-        known, contributors = self.coalitions, frozenset(self.standing.contributors(cell).tolist())
+        known, contributors = self.coalitions, frozenset(self.knowledge.contributors(cell).tolist())
         asked: dict[Members, Level] = {}
         ways = self._ways(cell, entries())
         waiting: list[Members] = [frozenset(), known.worst(cell)]
@@ -103,7 +103,7 @@ class CoalitionProofSearch(InsiderProofSearch):
         while waiting:
             members = waiting.pop()
             own = members & contributors
-            if contributors and own == contributors and not self.standing.rest[cell]:
+            if contributors and own == contributors and not self.knowledge.rest[cell]:
                 continue  # nobody is left to be protected from them
             if own not in asked:
                 asked[own] = known.asked(cell, own)

@@ -29,6 +29,8 @@ from cellguard.proofs.scale import NEAR, PROPAGATION, UNLIMITED, hair
 from cellguard.run_context import Run
 from cellguard.table.propagate import tighten
 
+_LONG = 10_000  # relations of counts beyond which one program for all takes minutes, and local ones are quicker
+
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -77,7 +79,7 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     if is_vast(reduction.matrix) and not reduction.whole.any():
         prove_in_blocks(ledger, run=run)
         _prove_inside(ledger, run)
-    else:
+    elif not (reduction.whole.all() and reduction.matrix.shape[0] > _LONG):
         pool(ledger, run=run)
     pool_counts(ledger, run=run)
     _probe(ledger, least, most, run)

@@ -32,27 +32,27 @@ class Asks(NamedTuple):
 
 def asks_of(system: InsiderSystem) -> Asks:
     """Return what the unsafe merged cells ask for."""
-    standing, first = system.standing, system.first
+    knowledge, first = system.knowledge, system.first
     target = np.flatnonzero(system.problem.levels.asked()[first])
     cells = first[target]
-    size = np.diff(standing.start)[cells]
-    size[standing.owner[cells] >= 0] = 0  # nobody is to be protected from the only respondent
-    entry = np.repeat(standing.start[cells] - np.cumsum(size) + size, size) + np.arange(size.sum())
+    size = np.diff(knowledge.start)[cells]
+    size[knowledge.owner[cells] >= 0] = 0  # nobody is to be protected from the only respondent
+    entry = np.repeat(knowledge.start[cells] - np.cumsum(size) + size, size) + np.arange(size.sum())
     cell = np.repeat(target, size)
-    rank = entry - standing.start[first[cell]]
-    usual = _levels(standing, cells, standing.rest[cells], _ranked(standing, cells, 0))
-    other = np.where(rank == 0, _ranked(standing, first[cell], 1), _ranked(standing, first[cell], 0))
-    own = _levels(standing, first[cell], standing.amount[entry], other)
+    rank = entry - knowledge.start[first[cell]]
+    usual = _levels(knowledge, cells, knowledge.rest[cells], _ranked(knowledge, cells, 0))
+    other = np.where(rank == 0, _ranked(knowledge, first[cell], 1), _ranked(knowledge, first[cell], 0))
+    own = _levels(knowledge, first[cell], knowledge.amount[entry], other)
     place = np.repeat(np.arange(len(target)), size)
     same = (own.down == usual.down[place]) & (own.up == usual.up[place]) & (own.width == usual.width[place])
-    outside = _beyond(standing.problem.levels.take(cells), usual)
+    outside = _beyond(knowledge.problem.levels.take(cells), usual)
     levels = Levels(
         np.concatenate([usual.down, own.down[~same], outside.down]),
         np.concatenate([usual.up, own.up[~same], outside.up]),
         np.concatenate([usual.width, own.width[~same], outside.width]),
     )
     cell = np.concatenate([target, cell[~same], target])
-    who = [np.full(len(target), ANYBODY), standing.who[entry][~same], np.full(len(target), OUTSIDER)]
+    who = [np.full(len(target), ANYBODY), knowledge.who[entry][~same], np.full(len(target), OUTSIDER)]
     return _sorted(system.n, cell, np.concatenate(who), levels)
 
 
@@ -78,24 +78,24 @@ def _beyond(outside: Levels[LongArray], usual: Levels[LongArray]) -> Levels[Long
     )
 
 
-def _levels(standing: InsiderKnowledge, cells: Positions, own: LongArray, other: LongArray) -> Levels[LongArray]:
+def _levels(knowledge: InsiderKnowledge, cells: Positions, own: LongArray, other: LongArray) -> Levels[LongArray]:
     """Return the protection levels of cells against those who contribute ``own``, the largest others ``other``."""
-    problem, outside = standing.problem, standing.problem.levels.take(cells)
-    plain = standing.signed[cells] | ~standing.told[cells]
+    problem, outside = knowledge.problem, knowledge.problem.levels.take(cells)
+    plain = knowledge.signed[cells] | ~knowledge.told[cells]
     whole = problem.whole[cells] & ~plain
-    room = np.maximum(standing.value[cells] - own, 0)
-    level = np.maximum(own + other + standing.shares(cells, other) - standing.value[cells], 0)
+    room = np.maximum(knowledge.value[cells] - own, 0)
+    level = np.maximum(own + other + knowledge.shares(cells, other) - knowledge.value[cells], 0)
     down = np.minimum(level, np.minimum(room, problem.down[cells]))
     up = np.minimum(level, problem.up[cells])
-    width = np.where(np.maximum(down, up) < standing.unit[cells], standing.unit[cells], 0)
+    width = np.where(np.maximum(down, up) < knowledge.unit[cells], knowledge.unit[cells], 0)
     down = np.where(whole, np.minimum(outside.down, room), np.where(plain, outside.down, down))
     fixed = plain | whole
     return Levels(down, np.where(fixed, outside.up, up), np.where(fixed, outside.width, width))
 
 
-def _ranked(standing: InsiderKnowledge, cells: Positions, rank: int) -> LongArray:
+def _ranked(knowledge: InsiderKnowledge, cells: Positions, rank: int) -> LongArray:
     """Return the largest (0) or second largest (1) listed contribution to each cell, or what others have at most."""
-    amounts = standing.rest[cells].copy()
-    some = np.diff(standing.start)[cells] > rank
-    amounts[some] = standing.amount[standing.start[cells[some]] + rank]
+    amounts = knowledge.rest[cells].copy()
+    some = np.diff(knowledge.start)[cells] > rank
+    amounts[some] = knowledge.amount[knowledge.start[cells[some]] + rank]
     return amounts

@@ -34,56 +34,56 @@ _FEW = 10  # open cells that are left to single programs
 _PER_CELL = ("cells", "down", "up", "whole")
 
 
-def pays(book: InsiderProofSearch) -> bool:
+def pays(prover: InsiderProofSearch) -> bool:
     """Return whether many cells have no short move at all, so that pooled programs are worth their time."""
-    return sum(not book.entries(cell) for cell in np.flatnonzero(book.unproven()).tolist()) >= _MANY
+    return sum(not prover.entries(cell) for cell in np.flatnonzero(prover.unproven()).tolist()) >= _MANY
 
 
-def is_done(book: InsiderProofSearch) -> bool:
+def is_done(prover: InsiderProofSearch) -> bool:
     """Return whether so few cells are open that single programs are quicker."""
-    return int(book.unproven().sum()) < _FEW
+    return int(prover.unproven().sum()) < _FEW
 
 
-def nearly(book: InsiderProofSearch, cells: BoolArray, most: int) -> BoolArray:
+def nearly(prover: InsiderProofSearch, cells: BoolArray, most: int) -> BoolArray:
     """Return which of some cells are open against ``most`` insiders at most."""
     near = np.zeros(len(cells), bool)
     for cell in np.flatnonzero(cells).tolist():
-        noticing = book.noticing(cell)
-        near[cell] = most >= len(book.standing.by_start) or (noticing is not None and len(noticing) <= most)
+        noticing = prover.noticing(cell)
+        near[cell] = most >= len(prover.knowledge.by_start) or (noticing is not None and len(noticing) <= most)
     return near
 
 
-def dominating(book: InsiderProofSearch, cells: BoolArray) -> LongArray:
+def dominating(prover: InsiderProofSearch, cells: BoolArray) -> LongArray:
     """Return all who are alone in some cells, or among their two largest contributors."""
-    some = (who for cell in np.flatnonzero(cells).tolist() for who in book.dominating(cell))
+    some = (who for cell in np.flatnonzero(cells).tolist() for who in prover.dominating(cell))
     return np.array(sorted(set(some)), np.int64)
 
 
-def groups(book: InsiderProofSearch, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
+def groups(prover: InsiderProofSearch, cells: BoolArray, dominant: LongArray, turn: int) -> list[LongArray]:
     """Return those against whom some cells are open in a few groups.
 
     Whoever dominates a cell holds it still for its own group. So those who are ``dominant`` are parted so that few of
     them are with one whose cell is open against them, and all others, if they are many, come by themselves, by chance.
     """
-    left, rng = book.left(cells), np.random.default_rng([SEED, turn])
+    left, rng = prover.left(cells), np.random.default_rng([SEED, turn])
     aside = rng.permutation(np.setdiff1d(left, dominant))
     if len(aside) < _MANY_ASIDE:
-        return _kept_apart(book, cells, left, rng)
+        return _kept_apart(prover, cells, left, rng)
     parts = [np.sort(aside[digit::_GROUPS]) for digit in range(_GROUPS)]
-    return parts + _kept_apart(book, cells, np.intersect1d(left, dominant), rng)
+    return parts + _kept_apart(prover, cells, np.intersect1d(left, dominant), rng)
 
 
 def _kept_apart(
-    book: InsiderProofSearch, cells: BoolArray, some: LongArray, rng: np.random.Generator
+    prover: InsiderProofSearch, cells: BoolArray, some: LongArray, rng: np.random.Generator
 ) -> list[LongArray]:
     """Return insiders in groups, each with few of those against whom the cells that it dominates are open."""
     place = {who: number for number, who in enumerate(some.tolist())}
     near: list[list[int]] = [[] for _ in place]
     for cell in np.flatnonzero(cells).tolist():
-        noticing = book.noticing(cell)
+        noticing = prover.noticing(cell)
         if noticing is not None and len(noticing) <= _CROWD:
             others = [place[who] for who in noticing & place.keys()]
-            for number in (place[who] for who in book.dominating(cell) if who in place):
+            for number in (place[who] for who in prover.dominating(cell) if who in place):
                 near[number] += others
                 for other in others:
                     near[other].append(number)
@@ -99,22 +99,22 @@ def _kept_apart(
     return [some[group == digit] for digit in range(_GROUPS) if (group == digit).any()]
 
 
-def problem_of(book: InsiderProofSearch, group: LongArray, cells: BoolArray) -> Problem:
+def problem_of(prover: InsiderProofSearch, group: LongArray, cells: BoolArray) -> Problem:
     """Return the problem of a group: the narrowest bounds of its members, and the protection levels of some cells
     against them.
 
     What cells need that they can never have within these bounds, whatever is suppressed, is left out.
     """
-    standing, members = book.standing, frozenset(group.tolist())
-    needs = [(0, 0, 0)] * len(standing.owner)
-    for cell in np.flatnonzero(cells & book.unproven()).tolist():
-        needs[cell] = book.asked_against(cell, members)
-    down, up = standing.limits(group)
-    problem = replace(standing.problem, down=down, up=up, levels=Levels.of_rows(needs))
+    knowledge, members = prover.knowledge, frozenset(group.tolist())
+    needs = [(0, 0, 0)] * len(knowledge.owner)
+    for cell in np.flatnonzero(cells & prover.unproven()).tolist():
+        needs[cell] = prover.asked_against(cell, members)
+    down, up = knowledge.limits(group)
+    problem = replace(knowledge.problem, down=down, up=up, levels=Levels.of_rows(needs))
     return propagated(problem).hopeful
 
 
-def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) -> None:
+def enter_pooled(prover: InsiderProofSearch, problem: Problem, hidden: BoolArray) -> None:
     """Enter moves of suppressed cells that pool the protection levels of cells in the problem of a group."""
     cells = np.flatnonzero(hidden)
     _, reduction, least, most = propagated(_among(problem, cells))
@@ -122,14 +122,14 @@ def enter_pooled(book: InsiderProofSearch, problem: Problem, hidden: BoolArray) 
     cells = cells[(low < 0) | (high > 0)]  # without those that the group holds still far fewer variables are left
     _, reduction, _, _ = propagated(_among(problem, cells))
     ledger = WitnessLedger(reduction)
-    pool_briefly(ledger, run=book.run)
+    pool_briefly(ledger, run=prover.run)
     moves = [reduction.lift(move) for move in ledger.moves]
     here = [Move(cells[move.variables], move.n, move.denominator) for move in moves]
-    book.credit_all(here, partial(_helped, book, problem, set()))
+    prover.credit_all(here, partial(_helped, prover, problem, set()))
 
 
 def _helped(
-    book: InsiderProofSearch,
+    prover: InsiderProofSearch,
     problem: Problem,
     given: set[tuple[int, bool]],
     move: Move,
@@ -147,10 +147,10 @@ def _helped(
     asked = np.where(way > 0, way, levels.width)
     some = []
     for cell, far, need in zip(cells.tolist(), reach.tolist(), asked.tolist(), strict=True):
-        if cell in book.closed:
+        if cell in prover.closed:
             continue
         serves = 0 < need <= abs(far) and (cell, far > 0) not in given
-        if serves or book.narrows(cell, far, notices):
+        if serves or prover.narrows(cell, far, notices):
             some.append(cell)
             given |= {(cell, far > 0)} if serves else set()
     return np.array(some, np.intp)

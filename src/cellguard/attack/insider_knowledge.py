@@ -226,11 +226,11 @@ def stand(problem: Problem, grains: Grains, needs: Requirements, known: Contribu
     )
 
 
-def _ranked(standing: InsiderKnowledge, rank: int, size: LongArray) -> LongArray:
+def _ranked(knowledge: InsiderKnowledge, rank: int, size: LongArray) -> LongArray:
     """Return the largest (0) or second largest (1) listed contribution to each cell, or what others have at most."""
-    amounts = standing.rest.copy()
+    amounts = knowledge.rest.copy()
     some = np.flatnonzero(size > rank)
-    amounts[some] = standing.amount[standing.start[some] + rank]
+    amounts[some] = knowledge.amount[knowledge.start[some] + rank]
     return amounts
 
 

@@ -41,6 +41,46 @@ def rows_of(cells, rows, place):  # noqa: ANN001, ANN201
 
 
 @kernel
+def peeled(start, column, can):  # noqa: ANN001, ANN201
+    """Return which cells are left of those that can move, once whatever is alone in a relation was taken away."""
+    n, relations = len(can), len(start) - 1
+    kept = can.copy()
+    first = np.zeros(n + 1, np.int64)
+    for e in range(len(column)):
+        first[column[e] + 1] += 1
+    for i in range(n):
+        first[i + 1] += first[i]
+    at, row = first[:n].copy(), np.empty(len(column), np.int32)
+    many, waiting, top = np.zeros(relations, np.int64), np.empty(relations, np.int32), 0
+    for r in range(relations):
+        for e in range(start[r], start[r + 1]):
+            i = column[e]
+            row[at[i]] = r
+            at[i] += 1
+            if kept[i]:
+                many[r] += 1
+        if many[r] == 1:
+            waiting[top] = r
+            top += 1
+    while top > 0:
+        top -= 1
+        r = waiting[top]
+        if many[r] != 1:
+            continue
+        for e in range(start[r], start[r + 1]):
+            i = column[e]
+            if not kept[i]:
+                continue
+            kept[i] = False
+            for q in range(first[i], first[i + 1]):
+                many[row[q]] -= 1
+                if many[row[q]] == 1:
+                    waiting[top] = row[q]
+                    top += 1
+    return kept
+
+
+@kernel
 def program_of(start, column, value, up, calm, deep, target):  # noqa: ANN001, ANN201
     """Return relations over the columns up, calm down and further down of cells, where these have room.
 

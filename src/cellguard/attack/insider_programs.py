@@ -31,6 +31,9 @@ _FAR = 1e5  # times the amount: rooms beyond that are cut off
 _SMALL, _NOTICED = 1e-3, 1.0  # prices of moving a cell by the amount: unnoticed, and noticed
 _NARROW = 1e-6  # share of the amount: cells that cannot move by more are left out
 _STILL = 1e-9
+_FLOOR, _WIDE = 0.2, 1e3  # of the price of a cell as wide as the amount: the part for any cell; and how wide is wide
+_SURELY = 1 - 1e-9  # of an amount: what gives way to less is too narrow
+_PEELED = 16  # cells that are peeled in the time that a program takes for one
 
 Step = tuple[int, int]  # merged cells in all, and how many of each relation
 
@@ -45,6 +48,10 @@ class Room:
     calm: LongArray
     noticed: BoolArray
 
+    def take(self, some: BoolArray) -> Room:
+        """Return the room of some of the cells."""
+        return Room(self.cells[some], self.down[some], self.up[some], self.calm[some], self.noticed[some])
+
 
 class Programs:
     """The relations as local programs need them, and how many cells all programs had so far."""
@@ -57,14 +64,19 @@ class Programs:
         self._row_cells = ranked_cells(matrix, -self._width)
         self._place = np.full(matrix.shape[0], -1, np.int32)
         self._session: solver.Session | None = None
+        self._near_cell, self._near_hidden = -1, np.zeros(0, bool)
+        self._near: dict[tuple[Step, float], Positions] = {}  # of that cell, among those hidden cells
 
     def near(self, cell: int, step: Step, amount: int, hidden: BoolArray, narrow: float = _NARROW) -> Positions:
         """Return suppressed cells around one, in rising order, without those that are narrower than a share of it."""
-        most, per = step
-        least = float(abs(amount) * narrow)
-        rows = self.system.rows
-        found = near.widest_near(cell, most, per, least, self.row_start, self._row_cells, rows, hidden, self._width)
-        return np.sort(found).astype(np.intp)
+        if cell != self._near_cell or not np.array_equal(hidden, self._near_hidden):
+            self._near_cell, self._near_hidden, self._near = cell, hidden.copy(), {}
+        (most, per), least = step, float(abs(amount) * narrow)
+        if (step, least) not in self._near:
+            start, cells, rows = self.row_start, self._row_cells, self.system.rows
+            found = near.widest_near(cell, most, per, least, start, cells, rows, hidden, self._width)
+            self._near[step, least] = np.sort(found).astype(np.intp)
+        return self._near[step, least]
 
     def relations_of(self, cells: Positions) -> sp.csr_array:
         """Return the relations of some cells, over them alone."""
@@ -85,6 +97,30 @@ class Programs:
         prime = circuits_kernel.PRIME
         return Moves.one(cells[own], np.where(values > prime // 2, values - prime, values))
 
+    def live(self, room: Room, cell: int, amount: int) -> Room | None:
+        """Return the part of a room that a move of a cell by an amount may use; None if it can have no such move.
+
+        A cell that is alone in a relation, among those that can move, stays where it is; without it others are alone.
+        """
+        self.looked += len(room.cells) // _PEELED
+        place = int(np.searchsorted(room.cells, cell))
+        if (room.up if amount > 0 else room.down)[place] < abs(amount):
+            return None
+        can = (room.up > 0) | (room.down > 0)
+        start, column, value = self._rows_of(room.cells)
+        kept = kernel.peeled(start, column, can)
+        if not kept[place]:
+            return None
+        # What its own relations give way to: next to all amounts that are too large are so there.
+        for entry in np.flatnonzero(column == place).tolist():
+            row = int(np.searchsorted(start, entry, side="right")) - 1
+            part = slice(int(start[row]), int(start[row + 1]))
+            others, along = column[part], value[part] * int(np.sign(value[entry]) * np.sign(amount)) < 0
+            reach = np.where(along, room.up[others], room.down[others]) * kept[others] * (others != place)
+            if float(reach @ np.abs(value[part]).astype(float)) < abs(amount) * abs(int(value[entry])) * _SURELY:
+                return None
+        return room.take(kept)
+
     def cheapest(self, room: Room, cell: int, amount: int, slope: FloatArray | None = None) -> FloatArray | None:
         """Return the cheapest move, in grains, that moves a cell by the amount; None if there is none."""
         size, n = float(abs(amount)), len(room.cells)
@@ -96,14 +132,15 @@ class Programs:
         up[place] = down[place] = calm[place] = 0
         self.looked += n
         self.solved += 1
-        price = np.where(room.noticed, _NOTICED, _SMALL) + (0 if slope is None else slope)
-        dear = np.full(n, _NOTICED) + (0 if slope is None else slope)
+        price, dear = np.where(room.noticed, _NOTICED, _SMALL), np.full(n, _NOTICED)
         deep = down - calm
         first, index, factor, weight, cells, sign = kernel.program_of(*self._rows_of(room.cells), up, calm, deep, place)
         ups, calms, columns = int((up > 0).sum()), int((calm > 0).sum()), len(cells)
         upper, cost = up[cells], price[cells]
         upper[ups : ups + calms] = calm[cells[ups : ups + calms]]
         upper[ups + calms :], cost[ups + calms :] = deep[cells[ups + calms :]], dear[cells[ups + calms :]]
+        # Wide cells first: fewer are at their bounds then, and fewer move.
+        cost = cost * (_FLOOR + 1 / np.clip(upper, 1 / _WIDE, _WIDE)) + (0 if slope is None else slope[cells])
         target = -np.sign(amount) * weight
         if not columns and target.any():
             return None

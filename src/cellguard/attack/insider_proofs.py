@@ -1,4 +1,4 @@
-"""A book of proofs, and the search for what is missing in it.
+"""A store of proofs, and the search for what is missing in it.
 
 A move that touches few cells is noticed by few insiders, so that it proves a cell against all others. One more move,
 that none of those few notices, completes the proof. What neither a joint move nor one for each of them gives is left
@@ -105,7 +105,7 @@ class InsiderProofSearch(InsiderWitnesses):
 
     def _scaled(self, cell: int, amount: int, insiders: LongArray) -> Move | None:
         """Return a shorter copy of a move that goes further than needed, if then none of these insiders notices."""
-        if self.standing.problem.whole[cell]:
+        if self.knowledge.problem.whole[cell]:
             return None
         for reach, notices, number in self.entries(cell):
             times = reach // amount if reach * amount > 0 else 0
@@ -113,18 +113,18 @@ class InsiderProofSearch(InsiderWitnesses):
                 move = self.moves[number]
                 if move.denominator * times < 2**40:
                     short = Move(move.variables, move.n, move.denominator * times)
-                    if not np.isin(insiders, self.standing.notices(Stack.of([short]))[0]).any():
+                    if not np.isin(insiders, self.knowledge.notices(Stack.of([short]))[0]).any():
                         return short
         return None
 
     def rooms(self, cell: int, insiders: LongArray) -> Rooms:
         """Return rooms in which none of some insiders notices a move, and prices for being noticed by others."""
-        standing = self.standing
-        down, up = standing.limits(insiders[insiders >= 0])
-        calm, alone = self._calm.copy(), standing.knowing >= 0
-        if standing.owner[cell] >= 0:
-            own, _ = standing.known_to(int(standing.owner[cell]))
-            own = own[standing.owner[own] == standing.owner[cell]]
+        knowledge = self.knowledge
+        down, up = knowledge.limits(insiders[insiders >= 0])
+        calm, alone = self._calm.copy(), knowledge.knowing >= 0
+        if knowledge.owner[cell] >= 0:
+            own, _ = knowledge.known_to(int(knowledge.owner[cell]))
+            own = own[knowledge.owner[own] == knowledge.owner[cell]]
             calm[own], alone[own] = down[own], False
         cheap, dear = np.full(len(down), _CHEAP), np.full(len(down), _DEAR)
         return Rooms(down, up, calm, cheap, dear, np.where(alone, _DEAR, _CHEAP))

@@ -18,7 +18,7 @@ from cellguard.attack.insider_programs import Programs, Room, Step
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.run_context import Run
 
-STEPS: tuple[Step, ...] = ((400, 4), (1_200, 4), (4_000, 8))
+STEPS: tuple[Step, ...] = ((400, 4), (1_200, 4), (3_000, 6))
 _OFTEN = 200  # cells between two words of progress
 
 
@@ -47,14 +47,14 @@ class Search:
         """Return how far cells may go in the eyes of all of some insiders."""
         system, known = self.coverage.system, self.coverage.system.known
         down, up, calm = known.floor[cells].copy(), known.up[cells].copy(), known.calm[cells]
-        for insider in avoid.tolist():
-            part = slice(system.by_start[insider], system.by_start[insider + 1])
-            theirs = system.by_cell[part]
-            place = np.minimum(np.searchsorted(cells, theirs), len(cells) - 1)
-            here = cells[place] == theirs
-            place, theirs = place[here], theirs[here]
-            left = np.maximum(known.value[theirs] - system.by_amount[part][here], 0)
-            down[place] = np.where(system.signed[theirs], down[place], np.minimum(down[place], left))
+        begin, end = system.by_start[avoid], system.by_start[avoid + 1]
+        size = end - begin
+        entry = np.repeat(end - np.cumsum(size), size) + np.arange(size.sum())
+        theirs = system.by_cell[entry]
+        place = np.minimum(np.searchsorted(cells, theirs), len(cells) - 1)
+        here = (cells[place] == theirs) & ~system.signed[theirs]
+        place, theirs = place[here], theirs[here]
+        np.minimum.at(down, place, np.maximum(known.value[theirs] - system.by_amount[entry[here]], 0))
         knowing = known.knowing[cells]
         fixed = np.isin(knowing, avoid) & (knowing >= 0)
         down[fixed] = up[fixed] = 0
@@ -80,7 +80,9 @@ class Search:
             if len(cells) <= size:
                 break
             size = len(cells)
-            room = self.room(cells, cell, avoid)
+            room = self.programs.live(self.room(cells, cell, avoid), cell, amount)
+            if room is None:
+                continue
             if self._circuit(room, cell, amount):
                 return True
             moves = self.programs.cheapest(room, cell, amount)

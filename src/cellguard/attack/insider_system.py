@@ -64,7 +64,7 @@ class InsiderSystem:
     by_start: LongArray
     by_cell: Positions
     by_amount: LongArray
-    standing: InsiderKnowledge
+    knowledge: InsiderKnowledge
 
     @property
     def n(self) -> int:
@@ -112,40 +112,40 @@ class InsiderSystem:
         return Stack(start, cell[head].astype(np.intp), moves.n[head], moves.denominator[head]), ~broken
 
 
-def system_of(standing: InsiderKnowledge) -> InsiderSystem:
+def system_of(knowledge: InsiderKnowledge) -> InsiderSystem:
     """Return the cells of a problem with equal ones merged, as flat arrays."""
-    problem = standing.problem
-    at, matrix = _merged(standing)
+    problem = knowledge.problem
+    at, matrix = _merged(knowledge)
     n = int(at.max(initial=-1)) + 1
     first = np.full(n, len(at), np.intp)
     np.minimum.at(first, at, np.arange(len(at)))
-    size = np.diff(standing.start)[first]
+    size = np.diff(knowledge.start)[first]
     start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    entry = np.repeat(standing.start[first] - start[:-1], size) + np.arange(start[-1])
-    who, amount = standing.who[entry], standing.amount[entry]
+    entry = np.repeat(knowledge.start[first] - start[:-1], size) + np.arange(start[-1])
+    who, amount = knowledge.who[entry], knowledge.amount[entry]
     cell = np.repeat(np.arange(n), size)
     order = np.argsort(who, kind="stable")
-    signed = standing.signed[first]
-    knowing = standing.knowing[first].astype(np.int64)
-    calm = np.where(signed & (knowing < 0), UNLIMITED, standing.calm[first])
+    signed = knowledge.signed[first]
+    knowing = knowledge.knowing[first].astype(np.int64)
+    calm = np.where(signed & (knowing < 0), UNLIMITED, knowledge.calm[first])
     columns = sp.csc_array(matrix)
     columns.sort_indices()
     known = Known(
-        np.minimum(problem.up[first], LIMIT), np.minimum(standing.floor[first], LIMIT), np.minimum(calm, LIMIT),
-        standing.value[first], knowing, standing.owner[first].astype(np.int64), start, who.astype(np.int32), amount,
+        np.minimum(problem.up[first], LIMIT), np.minimum(knowledge.floor[first], LIMIT), np.minimum(calm, LIMIT),
+        knowledge.value[first], knowing, knowledge.owner[first].astype(np.int64), start, who.astype(np.int32), amount,
         problem.whole[first],
     )  # fmt: skip
     rows = Rows(columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data.astype(np.int64))
     return InsiderSystem(
         problem, at, first, matrix, columns, rows, known, signed,
         np.searchsorted(who[order], np.arange(int(who.max(initial=-1)) + 2)).astype(np.int64),
-        cell[order], amount[order], standing,
+        cell[order], amount[order], knowledge,
     )  # fmt: skip
 
 
-def _merged(standing: InsiderKnowledge) -> tuple[Positions, sp.csr_array]:
+def _merged(knowledge: InsiderKnowledge) -> tuple[Positions, sp.csr_array]:
     """Return the merged cell of each cell, and the relations over merged cells."""
-    matrix = distinct_rows(sp.csr_array(standing.problem.matrix))
+    matrix = distinct_rows(sp.csr_array(knowledge.problem.matrix))
     at: Positions = np.arange(matrix.shape[1])
     while True:
         two = np.flatnonzero(np.diff(matrix.indptr) == 2)
@@ -153,7 +153,7 @@ def _merged(standing: InsiderKnowledge) -> tuple[Positions, sp.csr_array]:
         equal = matrix.data[matrix.indptr[two]] + matrix.data[matrix.indptr[two] + 1] == 0
         first = np.full(matrix.shape[1], len(at))
         np.minimum.at(first, at, np.arange(len(at)))
-        equal[equal] = _alike(standing, first[a[equal]], first[b[equal]])
+        equal[equal] = _alike(knowledge, first[a[equal]], first[b[equal]])
         if not equal.any():
             return at, sp.csr_array(matrix.astype(np.int64))
         n = matrix.shape[1]
@@ -171,22 +171,22 @@ def _first_of(label: IntArray) -> Positions:
     return np.asarray(first[label], np.intp)
 
 
-def _alike(standing: InsiderKnowledge, a: Positions, b: Positions) -> BoolArray:
+def _alike(knowledge: InsiderKnowledge, a: Positions, b: Positions) -> BoolArray:
     """Return which pairs of cells have the same value, bounds and levels, and the same contributors."""
-    problem, levels = standing.problem, standing.problem.levels
+    problem, levels = knowledge.problem, knowledge.problem.levels
     columns = (
-        standing.value, standing.rest, standing.owner, standing.told, standing.accuracy, standing.unit, standing.signed,
-        standing.unlisted, problem.down, problem.up, problem.whole, levels.down, levels.up, levels.width,
-        np.diff(standing.start),
+        knowledge.value, knowledge.rest, knowledge.owner, knowledge.told, knowledge.accuracy, knowledge.unit,
+        knowledge.signed, knowledge.unlisted, problem.down, problem.up, problem.whole,
+        levels.down, levels.up, levels.width, np.diff(knowledge.start),
     )  # fmt: skip
     alike = np.ones(len(a), bool)
     for column in columns:
         alike &= column[a] == column[b]
     some = np.flatnonzero(alike)
-    size = np.diff(standing.start)[a[some]]
+    size = np.diff(knowledge.start)[a[some]]
     step = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-    left, right = (np.repeat(standing.start[cells[some]], size) + step for cells in (a, b))
-    same = (standing.who[left] == standing.who[right]) & (standing.amount[left] == standing.amount[right])
+    left, right = (np.repeat(knowledge.start[cells[some]], size) + step for cells in (a, b))
+    same = (knowledge.who[left] == knowledge.who[right]) & (knowledge.amount[left] == knowledge.amount[right])
     alike[some] = np.bincount(np.repeat(np.arange(len(some)), size), ~same, len(some)) == 0
     return alike
 

@@ -36,7 +36,7 @@ class InsiderWitnesses:
     and what is open then stays so.
     """
 
-    standing: InsiderKnowledge
+    knowledge: InsiderKnowledge
     neighbours: Neighbours
     run: Run
     outsider: bool = False
@@ -49,9 +49,9 @@ class InsiderWitnesses:
     target: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
-        problem = self.standing.problem
+        problem = self.knowledge.problem
         self.target = problem.levels.asked()
-        self._floor, self._calm = self.standing.floor, self.standing.calm
+        self._floor, self._calm = self.knowledge.floor, self.knowledge.calm
         self._columns = sp.csr_array(self.neighbours.matrix.T)
         self._needs: dict[int, dict[int, Level]] = {}
         self._more: dict[int, frozenset[int]] = {}
@@ -59,7 +59,7 @@ class InsiderWitnesses:
 
     def targets(self) -> list[int]:
         """Return the unsafe cells, those that need most first."""
-        most = self.standing.problem.levels.most()
+        most = self.knowledge.problem.levels.most()
         cells = np.flatnonzero(self.target)
         return [int(c) for c in cells[np.argsort(-most[cells], kind="stable")]]
 
@@ -89,10 +89,10 @@ class InsiderWitnesses:
     def _asked(self, cell: int) -> dict[int, Level]:
         """Return how far a cell must move down, up and either way for its contributors, and for anybody else."""
         if cell not in self._needs:
-            owner = self.standing.owner[cell]
-            others = [who for who in self.standing.contributors(cell).tolist() if who != owner]
+            owner = self.knowledge.owner[cell]
+            others = [who for who in self.knowledge.contributors(cell).tolist() if who != owner]
             who = np.array([ANYBODY, OUTSIDER, *others])
-            self._needs[cell] = dict(zip(who.tolist(), self.standing.asked(cell, who).rows(), strict=True))
+            self._needs[cell] = dict(zip(who.tolist(), self.knowledge.asked(cell, who).rows(), strict=True))
         return self._needs[cell]
 
     def _demanding(self, cell: int) -> frozenset[int]:
@@ -110,7 +110,7 @@ class InsiderWitnesses:
         They need not all be short of the same; of those who contribute nothing it is enough to know if one is.
         """
         asked, always = self._asked(cell), self.always(cell)
-        known = asked.keys() | {int(self.standing.owner[cell])}
+        known = asked.keys() | {int(self.knowledge.owner[cell])}
         most = [
             need if need > 0 and not (group if who is None else group & who) <= known else 0
             for need, who in zip(asked[ANYBODY], always, strict=True)
@@ -130,7 +130,7 @@ class InsiderWitnesses:
     def _is_proven(self, cell: int) -> bool:
         """Return whether a cell is proven against everybody."""
         asked, always = self._asked(cell), self.always(cell)
-        known = asked.keys() | {int(self.standing.owner[cell])}
+        known = asked.keys() | {int(self.knowledge.owner[cell])}
         if any(
             need > 0 and (who is None or who - known) for need, who in zip(asked[ANYBODY][:2], always, strict=False)
         ):
@@ -163,11 +163,11 @@ class InsiderWitnesses:
         ways = [who for who, need in zip(self.always(cell), self._asked(cell)[ANYBODY], strict=True) if need > 0]
         if None in ways:
             return None
-        return frozenset().union(*(who or () for who in ways)) - {int(self.standing.owner[cell])}
+        return frozenset().union(*(who or () for who in ways)) - {int(self.knowledge.owner[cell])}
 
     def dominating(self, cell: int) -> list[int]:
-        """Return whoever is alone in a cell, or its two largest contributors."""
-        return [int(who) for who in self.standing.contributors(cell)[:2].tolist()]
+        """Return the only contributor of a cell, or its two largest contributors."""
+        return [int(who) for who in self.knowledge.contributors(cell)[:2].tolist()]
 
     def left(self, cells: BoolArray) -> LongArray:
         """Return the insiders against whom some cells are not proven; everybody if many of them have no move at all."""
@@ -178,7 +178,7 @@ class InsiderWitnesses:
             contributors = self._reached(cell, self.entries(cell), set(self._asked(cell)))
             some.update(noticing or (), (one.who for one in contributors if one.short))
         if none > _NONE * cells.sum():
-            return np.unique(self.standing.who)
+            return np.unique(self.knowledge.who)
         return np.array(sorted(who for who in some if who >= 0), np.int64)
 
     def narrows(self, cell: int, reach: int, notices: frozenset[int]) -> bool:
@@ -209,7 +209,7 @@ class InsiderWitnesses:
 
     def _reached(self, cell: int, entries: Sequence[Entry], some: set[int]) -> list[Reached]:
         """Return some insiders: the protection levels of a cell against each, and what it has."""
-        asked, owner = self._asked(cell), int(self.standing.owner[cell])
+        asked, owner = self._asked(cell), int(self.knowledge.owner[cell])
         insiders = some - {owner} if owner >= 0 else some
         up, down = (_furthest(insiders, entries, way) for way in (1, -1))
         return [Reached(who, asked.get(who, asked[ANYBODY]), down[who], up[who]) for who in sorted(insiders)]
@@ -229,7 +229,7 @@ class InsiderWitnesses:
         for stack in (ahead, ahead.reversed()):
             holds = still & self._fits(stack)
             holding |= holds
-            notices = self.standing.notices(stack)
+            notices = self.knowledge.notices(stack)
             for number in np.flatnonzero(holds).tolist():
                 move, known = stack[number], notices[number]
                 cells = move.variables[self.target[move.variables]]
@@ -241,7 +241,7 @@ class InsiderWitnesses:
     def enter_hints(self, hints: Sequence[Hint]) -> None:
         """Enter moves for the unsafe cells that they are said to help, as far as they are moves at all."""
         stack = Stack.of([hint.move for hint in hints])
-        notices = self.standing.notices(stack)
+        notices = self.knowledge.notices(stack)
         for number in np.flatnonzero(stack.still(self._columns) & self._fits(stack)).tolist():
             cells = np.intersect1d(hints[number].cells, hints[number].move.variables)
             self.enter(stack[number], notices[number], cells[self.target[cells]])
@@ -256,7 +256,7 @@ class InsiderWitnesses:
 
     def _fits(self, moves: Stack) -> BoolArray:
         """Return which moves are within bounds, everybody's floor among them, and whole for counts."""
-        problem, cells = self.standing.problem, moves.cells
+        problem, cells = self.knowledge.problem, moves.cells
         room = np.where(moves.n > 0, problem.up[cells], self._floor[cells])
         whole, rest = np.divmod(np.abs(moves.n), moves.denominator)
         beyond = (whole > room) | ((whole == room) & (rest > 0)) | (problem.whole[cells] & (moves.denominator != 1))

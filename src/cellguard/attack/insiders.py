@@ -52,10 +52,10 @@ class Inside:
 
     Cells are positions among the unknown ones of the problem. ``proof`` are the moves that prove all other pairs.
     ``linked`` says that an insider who is in several cells is known to be one. ``size`` is how many respondents were
-    put together at most, ``searched`` a book with all of the proof, if there is one.
+    put together at most, ``searched`` a search with all of the proof, if there is one.
     """
 
-    standing: InsiderKnowledge
+    knowledge: InsiderKnowledge
     proof: Hints
     failing: list[Pair]
     undecided: list[Pair]
@@ -70,14 +70,14 @@ class Inside:
         return self.proof.moves
 
     @cached_property
-    def book(self) -> InsiderProofSearch:
+    def prover(self) -> InsiderProofSearch:
         """Who is proven against whom, cell by cell: for those who ask about single pairs."""
         if self.searched is not None:
             return self.searched
-        problem = self.standing.problem
-        book = InsiderProofSearch(self.standing, Neighbours(problem.matrix, problem.whole), self.run)
-        book.enter_hints(self.proof)
-        return book
+        problem = self.knowledge.problem
+        prover = InsiderProofSearch(self.knowledge, Neighbours(problem.matrix, problem.whole), self.run)
+        prover.enter_hints(self.proof)
+        return prover
 
 
 def attack_inside(
@@ -95,8 +95,8 @@ def attack_inside(
     If the problem is not ``complete``, since some latent cells stay fixed, nothing is refuted. Ctrl-C ends it, and
     leaves undecided what is not proven.
     """
-    standing = stand(problem, grains, needs, known)
-    coverage = Coverage(system_of(standing))
+    knowledge = stand(problem, grains, needs, known)
+    coverage = Coverage(system_of(knowledge))
     proof, failing, undecided = Hints.of([]), list[Pair](), list[Pair]()
     try:
         _prove(coverage, Hints.of(hints).among(problem.cells), run)
@@ -107,7 +107,7 @@ def attack_inside(
         failing, undecided = [], coverage.open_pairs()
     if not complete:
         failing, undecided = [], failing + undecided
-    return Inside(standing, proof, failing, undecided, known.linked, run)
+    return Inside(knowledge, proof, failing, undecided, known.linked, run)
 
 
 def _prove(coverage: Coverage, hints: Hints, run: Run) -> None:
@@ -128,100 +128,100 @@ def _look_closer(coverage: Coverage, proof: Hints, run: Run) -> tuple[Hints, lis
     system = coverage.system
     problem = system.problem
     open_ = np.isin(system.at, coverage.open_cells()) & problem.levels.asked()
-    book = InsiderProofSearch(system.standing, Neighbours(problem.matrix, problem.whole), run)
-    book.closed |= set(np.flatnonzero(problem.levels.asked() & ~open_).tolist())
-    book.enter_hints(Hints.of([hint for hint in proof if open_[hint.cells].any()]))
+    prover = InsiderProofSearch(system.knowledge, Neighbours(problem.matrix, problem.whole), run)
+    prover.closed |= set(np.flatnonzero(problem.levels.asked() & ~open_).tolist())
+    prover.enter_hints(Hints.of([hint for hint in proof if open_[hint.cells].any()]))
     everything = np.ones(len(problem.cells), bool)
-    _pool(book, everything)
-    failing, undecided = _decide(book, settle_among(book, everything))
-    return proof.with_more(book.used()), failing, undecided
+    _pool(prover, everything)
+    failing, undecided = _decide(prover, settle_among(prover, everything))
+    return proof.with_more(prover.used()), failing, undecided
 
 
-def _pool(book: InsiderProofSearch, everything: BoolArray) -> None:
+def _pool(prover: InsiderProofSearch, everything: BoolArray) -> None:
     """Enter pooled moves against groups of insiders, where many cells have no short ones."""
-    dominant = dominating(book, book.unproven())
-    for turn in range(TURNS if pays(book) else 0):
-        cells = book.unproven()
-        for group in [] if is_done(book) else groups(book, cells, dominant, turn):
-            enter_pooled(book, problem_of(book, group, cells), everything)
+    dominant = dominating(prover, prover.unproven())
+    for turn in range(TURNS if pays(prover) else 0):
+        cells = prover.unproven()
+        for group in [] if is_done(prover) else groups(prover, cells, dominant, turn):
+            enter_pooled(prover, problem_of(prover, group, cells), everything)
 
 
-def _decide(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Decide pairs that short moves left open; what is proven after all is entered in the book.
+def _decide(prover: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Decide pairs that short moves left open; what is proven after all is entered in the search.
 
     A move that proves a cell against those who contribute nothing may be one that contributors of other cells notice:
     then these are open, and decided in turn.
     """
     failing, undecided, looked_at = list[Pair](), list[Pair](), set[tuple[int, int]]()
     while stuck:
-        worse, open_ = _decide_once(book, stuck)
+        worse, open_ = _decide_once(prover, stuck)
         failing += worse
         undecided += open_
         looked_at |= {(pair.insider, pair.cell) for pair in stuck}
         cells = list(dict.fromkeys(pair.cell for pair in stuck))
-        stuck = [pair for pair in book.open_pairs(cells) if (pair.insider, pair.cell) not in looked_at]
+        stuck = [pair for pair in prover.open_pairs(cells) if (pair.insider, pair.cell) not in looked_at]
     return failing, undecided
 
 
-def _decide_once(book: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+def _decide_once(prover: InsiderProofSearch, stuck: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     """Decide pairs one by one; return those that fail and those that are undecided."""
     failing, undecided = list[Pair](), list[Pair]()
-    deciding = book.run.during("deciding on single respondents") if stuck else book.run
+    deciding = prover.run.during("deciding on single respondents") if stuck else prover.run
     by_insider: dict[int, list[Pair]] = {}
     for number, pair in enumerate(stuck):
-        if book.is_spent():
+        if prover.is_spent():
             return failing, undecided + [pair for pairs in by_insider.values() for pair in pairs] + stuck[number:]
-        if _refuted(book, pair):
+        if _refuted(prover, pair):
             failing.append(pair)
         else:
             by_insider.setdefault(pair.insider, []).append(pair)
         if number % 500 == 0:
             deciding.left(len(stuck) - number, len(stuck), "pairs of insiders and cells to decide")
-            book.run.check()
+            prover.run.check()
     for insider, pairs in by_insider.items():
-        if book.is_spent():
-            undecided += [pair for pair in pairs if insider in book.open(pair.cell).who]
+        if prover.is_spent():
+            undecided += [pair for pair in pairs if insider in prover.open(pair.cell).who]
             continue
         cells = [pair.cell for pair in pairs]
-        book.looked += _DECIDING * book.neighbours.n
-        judged = decide(_in_the_eyes_of(book.standing, insider, cells), run=book.run)
+        prover.looked += _DECIDING * prover.neighbours.n
+        judged = decide(_in_the_eyes_of(prover.knowledge, insider, cells), run=prover.run)
         for move in judged.moves:
-            book.credit(judged.reduction.lift(move))
+            prover.credit(judged.reduction.lift(move))
         for pair in pairs:
             if judged.failing[pair.cell]:
                 failing.append(pair)
-            elif insider in book.open(pair.cell).who:
+            elif insider in prover.open(pair.cell).who:
                 undecided.append(pair)
     return failing, undecided
 
 
-def _in_the_eyes_of(standing: InsiderKnowledge, insider: int, cells: list[int]) -> Problem:
+def _in_the_eyes_of(knowledge: InsiderKnowledge, insider: int, cells: list[int]) -> Problem:
     """Return the problem of one insider, with the protection levels of some cells."""
-    problem = standing.problem
-    down, up = standing.limits(np.array([insider]))
+    problem = knowledge.problem
+    down, up = knowledge.limits(np.array([insider]))
     needs = [(0, 0, 0)] * len(down)
     for cell in cells:
-        needs[cell] = standing.asked(cell, np.array([insider])).rows()[0]
+        needs[cell] = knowledge.asked(cell, np.array([insider])).rows()[0]
     return replace(problem, down=down, up=up, levels=Levels.of_rows(needs))
 
 
-def _refuted(book: InsiderProofSearch, pair: Pair) -> bool:
+def _refuted(prover: InsiderProofSearch, pair: Pair) -> bool:
     """Return whether the relations near a cell alone keep it from moving as far as it must against an insider."""
     insiders = np.array([pair.insider])
-    level = book.standing.asked(pair.cell, insiders).rows()[0]
-    limits = book.standing.limits(insiders[insiders >= 0])
-    if pair.sign and book.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
+    level = prover.knowledge.asked(pair.cell, insiders).rows()[0]
+    limits = prover.knowledge.limits(insiders[insiders >= 0])
+    if pair.sign and prover.hopeless(Goal((pair.cell,), pair.sign * pair.amount), *limits):
         return True
-    everything = np.ones(book.neighbours.n, bool)
-    cells = book.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
+    everything = np.ones(prover.neighbours.n, bool)
+    cells = prover.neighbours.near((pair.cell,), _NEAR, everything, ~everything)
     scale = float(max(*level, 1))
-    matrix, terms = book.neighbours.touching(cells)
-    book.looked += 2 * len(terms)
+    matrix, terms = prover.neighbours.touching(cells)
+    prover.looked += 2 * len(terms)
     low, high = (np.minimum(as_floats(limit[terms]) / scale, _WIDE) for limit in limits)
     place = int(np.searchsorted(terms, pair.cell))
     zero = np.zeros(matrix.shape[0])
     program = Program(matrix.astype(float), zero, zero, -low, high, np.zeros(len(terms)))
-    session = solver.open(program, run=book.run)
+    session = solver.open(program, run=prover.run)
     ends = []
     for sign in (1.0, -1.0):
         session.set_cost(np.array([place]), np.array([-sign]))

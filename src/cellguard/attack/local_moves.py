@@ -24,15 +24,17 @@ FAR: Step = (40, 0, 6_000)
 _SHARE = 0.5  # of what may be looked at: the rest is for refuting what is stuck
 
 
-def settle_among(book: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
+def settle_among(prover: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
     """Prove what can be by moves of suppressed cells: first by close ones, which may serve others too, then from afar.
 
     Close ones are looked for against all insiders of a cell at once, others also against each by itself.
     """
-    unproven, stuck = book.unproven(), list[Pair]()
-    cells = [cell for cell in book.targets() if unproven[cell]]
+    unproven, stuck = prover.unproven(), list[Pair]()
+    cells = [cell for cell in prover.targets() if unproven[cell]]
     for step in (CLOSE, WIDE, FAR):
-        stuck = book.settle(partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE, share=_SHARE)
+        stuck = prover.settle(
+            partial(find_among, hidden=hidden, step=step), cells, each=step is not CLOSE, share=_SHARE
+        )
         # What is open against everybody needs a long move, which few programs find: that comes last.
         everybody = {pair.cell for pair in stuck if pair.insider < 0}
         cells = sorted(dict.fromkeys(pair.cell for pair in stuck), key=everybody.__contains__)
@@ -40,22 +42,22 @@ def settle_among(book: InsiderProofSearch, hidden: BoolArray) -> list[Pair]:
 
 
 def find_among(
-    book: InsiderProofSearch, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step
+    prover: InsiderProofSearch, goal: Goal, insiders: LongArray, *, hidden: BoolArray, step: Step
 ) -> Move | None:
     """Return a short move, among the suppressed cells near a goal, that none of some insiders notices."""
     # Bounds in which none of the insiders notices: the narrowest of what each of them can tell.
-    rooms = book.rooms(goal.cells[0], insiders)
-    if step is not CLOSE and hopeless_among(book, goal, rooms, hidden):
+    rooms = prover.rooms(goal.cells[0], insiders)
+    if step is not CLOSE and hopeless_among(prover, goal, rooms, hidden):
         return None
-    return book.cheapest(near_among(book, goal, hidden, step), goal, rooms)
+    return prover.cheapest(near_among(prover, goal, hidden, step), goal, rooms)
 
 
-def hopeless_among(book: InsiderProofSearch, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
+def hopeless_among(prover: InsiderProofSearch, goal: Goal, rooms: Rooms, hidden: BoolArray) -> bool:
     """Return whether propagation shows that no move of suppressed cells within these rooms reaches a goal."""
-    return book.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
+    return prover.hopeless(goal, np.where(hidden, rooms.down, 0), np.where(hidden, rooms.up, 0))
 
 
-def near_among(book: InsiderProofSearch, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
+def near_among(prover: InsiderProofSearch, goal: Goal, hidden: BoolArray, step: Step) -> Positions:
     """Return the suppressed cells near a goal."""
-    near = book.neighbours
+    near = prover.neighbours
     return near.near(goal.cells, step, np.zeros(near.n, bool) if step[1] else hidden, ~hidden)

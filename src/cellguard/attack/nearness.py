@@ -57,19 +57,19 @@ class Near(NamedTuple):
 
 def nearest(inside: Inside, most: int = 50) -> list[Near]:
     """Return the pairs in which an insider may come nearest, as far as the proof tells; those that fail come first."""
-    book = inside.book
+    prover = inside.prover
     failing = {(pair.insider, pair.cell) for pair in inside.failing}
-    cells = book.standing.problem.cells
+    cells = prover.knowledge.problem.cells
     pairs = [
-        Near(p.insider, int(cells[p.cell]), _exact(book, p.members, p.cell), True, p.others)
+        Near(p.insider, int(cells[p.cell]), _exact(prover, p.members, p.cell), True, p.others)
         for p in inside.failing[:most]
     ]
     safe: list[Near] = []
-    for cell in book.targets():
-        if not _has_amounts(book, cell):
+    for cell in prover.targets():
+        if not _has_amounts(prover, cell):
             continue
-        reached = book.reached(cell)
-        percent = _percent(book, cell, reached.who, reached.up)
+        reached = prover.reached(cell)
+        percent = _percent(prover, cell, reached.who, reached.up)
         order = np.argsort(percent, kind="stable")[:3]
         safe += [
             Near(int(reached.who[i]), int(cells[cell]), float(percent[i]), False)
@@ -77,7 +77,7 @@ def nearest(inside: Inside, most: int = 50) -> list[Near]:
             if (int(reached.who[i]), cell) not in failing and reached.who[i] >= 0 and np.isfinite(percent[i])
         ]
         if all(pair.cell != cell for pair in inside.failing):
-            safe += [near._replace(cell=int(cells[cell])) for near in _together(book, cell)[:3]]
+            safe += [near._replace(cell=int(cells[cell])) for near in _together(prover, cell)[:3]]
     return (
         sorted(pairs, key=lambda near: near.percent) + sorted(safe, key=lambda near: near.percent)[: most - len(pairs)]
     )
@@ -101,8 +101,8 @@ def respondents_of(
     thin = needs if world.constraints.crossing.sum() <= MANY_CROSSING else replace(needs, world=world.thinned())
     grains = grains_of(world)
     problem = pose(thin, pattern.unknown & ~world.constraints.empty, grains, totals)
-    book = InsiderProofSearch(stand(problem, grains, needs, known), Neighbours(problem.matrix, problem.whole), run)
-    return CoalitionProofSearch.of(book, coalition) if coalition > 1 else book
+    prover = InsiderProofSearch(stand(problem, grains, needs, known), Neighbours(problem.matrix, problem.whole), run)
+    return CoalitionProofSearch.of(prover, coalition) if coalition > 1 else prover
 
 
 class Suspects(NamedTuple):
@@ -117,38 +117,38 @@ def suspects(inside: Inside, cell: int, most: int | None = None) -> Suspects:
 
     What the proof tells of each is a bound: nobody comes nearer than that.
     """
-    book = inside.book
-    place = np.flatnonzero(book.standing.problem.cells == cell)
-    if not len(place) or not _has_amounts(book, int(place[0])):
+    prover = inside.prover
+    place = np.flatnonzero(prover.knowledge.problem.cells == cell)
+    if not len(place) or not _has_amounts(prover, int(place[0])):
         return Suspects((), True)
     here = int(place[0])
     failing = {pair.members for pair in inside.failing if pair.cell == here}
-    reached = book.reached(here)
-    percent = _percent(book, here, reached.who, reached.up)
+    reached = prover.reached(here)
+    percent = _percent(prover, here, reached.who, reached.up)
     near = [
         Near(who, cell, bound, (who,) in failing)
         for who, bound in zip(reached.who.tolist(), percent.tolist(), strict=True)
         if who >= 0 and np.isfinite(bound)
     ]
-    for some in _together(book, here)[: _LOOKS * _TOLD]:
+    for some in _together(prover, here)[: _LOOKS * _TOLD]:
         near.append(some._replace(cell=cell, failing=(some.insider, *some.others) in failing))
     near.sort(key=lambda one: one.percent)
     return Suspects(near[:most], most is None or len(near) <= most)
 
 
-def nearest_to(book: InsiderProofSearch, cell: int, some: Suspects) -> list[Near] | None:
+def nearest_to(prover: InsiderProofSearch, cell: int, some: Suspects) -> list[Near] | None:
     """Return the suspects who come nearest to the others of an unsafe distinct cell, worked out exactly.
 
     Since bounds are known, not all protection level be. It is None if others than these suspects may come nearer.
     """
-    place = np.flatnonzero(book.standing.problem.cells == cell)
+    place = np.flatnonzero(prover.knowledge.problem.cells == cell)
     if not len(place):
         return [] if some.all else None
     found = list[Near]()
     for one in some.near:
         if len(found) >= _TOLD and sorted(near.percent for near in found)[_TOLD - 1] <= one.percent:
             return _first(found)
-        percent = _exact(book, (one.insider, *one.others), int(place[0]))
+        percent = _exact(prover, (one.insider, *one.others), int(place[0]))
         found += [one._replace(percent=percent)] if np.isfinite(percent) else []
     return _first(found) if some.all else None
 
@@ -157,53 +157,53 @@ def _first(found: list[Near]) -> list[Near]:
     return sorted(found, key=lambda near: near.percent)[:_TOLD]
 
 
-def _has_amounts(book: InsiderProofSearch, cell: int) -> bool:
-    standing = book.standing
-    return bool(standing.told[cell]) and not bool(standing.problem.whole[cell]) and not standing.signed[cell]
+def _has_amounts(prover: InsiderProofSearch, cell: int) -> bool:
+    knowledge = prover.knowledge
+    return bool(knowledge.told[cell]) and not bool(knowledge.problem.whole[cell]) and not knowledge.signed[cell]
 
 
-def _percent(book: InsiderProofSearch, cell: int, who: LongArray, up: LongArray) -> FloatArray:
-    own, other = book.standing.parties(cell, who)
-    most = book.standing.value[cell] + up - own
+def _percent(prover: InsiderProofSearch, cell: int, who: LongArray, up: LongArray) -> FloatArray:
+    own, other = prover.knowledge.parties(cell, who)
+    most = prover.knowledge.value[cell] + up - own
     return 100 * np.divide(most - other, other, out=np.full(len(who), np.inf), where=other > 0)
 
 
-def _together(book: InsiderProofSearch, cell: int) -> list[Near]:
+def _together(prover: InsiderProofSearch, cell: int) -> list[Near]:
     """Return the coalitions that may matter to a cell, the nearest first as far as the proof tells."""
-    if not isinstance(book, CoalitionProofSearch):
+    if not isinstance(prover, CoalitionProofSearch):
         return []
     near = []
-    for reached in book.looked_at(cell, lambda: book.entries(cell)):
+    for reached in prover.looked_at(cell, lambda: prover.entries(cell)):
         if len(reached.members) > 1:
             first, *others = sorted(reached.members)
-            percent = _percent_together(book, cell, (first, *others), reached.up)
+            percent = _percent_together(prover, cell, (first, *others), reached.up)
             near.append(Near(first, cell, percent, reached.short, tuple(others)))
     return sorted((n for n in near if np.isfinite(n.percent)), key=lambda n: n.percent)
 
 
-def _exact(book: InsiderProofSearch, members: tuple[int, ...], cell: int) -> float:
+def _exact(prover: InsiderProofSearch, members: tuple[int, ...], cell: int) -> float:
     """Return by how many percent insiders overestimate at the least, from the true end of their interval."""
-    near, standing = book.neighbours, book.standing
+    near, knowledge = prover.neighbours, prover.knowledge
     everything: BoolArray = np.ones(near.n, bool)
     cells = near.near((cell,), _ALL, everything, ~everything)
     matrix = near.relations_of(cells)
     some = [who for who in members if who >= 0]
     down, up = (
-        book.limits(some) if isinstance(book, CoalitionProofSearch) else standing.limits(np.array(some, np.int64))
+        prover.limits(some) if isinstance(prover, CoalitionProofSearch) else knowledge.limits(np.array(some, np.int64))
     )
-    scale = float(max(standing.value[cell], 1))
+    scale = float(max(knowledge.value[cell], 1))
     low, high = (np.minimum(as_floats(limit[cells]) / scale, _FAR) for limit in (down, up))
     cost = np.where(cells == cell, -1.0, 0.0)
     zero = np.zeros(matrix.shape[0])
-    solution = solver.solve(Program(matrix.astype(float), zero, zero, -low, high, cost), presolve=True, run=book.run)
+    solution = solver.solve(Program(matrix.astype(float), zero, zero, -low, high, cost), presolve=True, run=prover.run)
     if solution.status is not Status.optimal:
         return float("inf")
     reach = np.array([round(-solution.objective * scale)], np.int64)
-    if isinstance(book, CoalitionProofSearch) and len(members) > 1:
-        return _percent_together(book, cell, members, int(reach[0]))
-    return float(_percent(book, cell, np.array(members), reach)[0])
+    if isinstance(prover, CoalitionProofSearch) and len(members) > 1:
+        return _percent_together(prover, cell, members, int(reach[0]))
+    return float(_percent(prover, cell, np.array(members), reach)[0])
 
 
-def _percent_together(book: CoalitionProofSearch, cell: int, members: tuple[int, ...], up: int) -> float:
-    own, other = book.coalitions.parties(cell, members)
-    return 100 * (int(book.standing.value[cell]) + up - own - other) / other if other else float("inf")
+def _percent_together(prover: CoalitionProofSearch, cell: int, members: tuple[int, ...], up: int) -> float:
+    own, other = prover.coalitions.parties(cell, members)
+    return 100 * (int(prover.knowledge.value[cell]) + up - own - other) / other if other else float("inf")

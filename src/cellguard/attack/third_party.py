@@ -66,7 +66,7 @@ def read_protected(
     """Read a table with suppressed cells: their value is a mark or blank, or a flag column says so.
 
     ``suppressed`` are the flags that mean it, if it has others too. Suppressed cells get the value 0 and the state
-    ``secondary``; whoever asks for their value must look at the state.
+    ``secondary``; code that asks for their value must look at the state.
     """
     hidden = source.flagged(flag, value, suppressed) if flag else source.hidden(value)
     nothing = hidden | source.empty(flag, value) if flag else hidden
@@ -140,7 +140,7 @@ def infer(
     search = _Search.of(relations, target, allowed, every, bounds)
     low, high = value.copy(), value.copy()
     n_unknown = int(unknown.sum())
-    counts = constraints.by_topic(tables.is_count)[every]
+    counts = constraints.by_response_key(tables.is_count)[every]
     low[unknown], high[unknown] = (ends[:n_unknown] for ends in search.ends(tables, counts, run))
     return Intervals(constraints, unknown, low, high)
 
@@ -148,12 +148,12 @@ def infer(
 def _bounds(constraints: Constraints, knowledge: Knowledge) -> tuple[FloatArray, FloatArray]:
     """Return the attacker's bounds of all cells: empty ones are 0, and counts that are not empty at least 1."""
     tables = constraints.tables
-    n, between = len(tables), len(constraints.topic)
-    counted = constraints.by_topic(tables.never_negative)
+    n, between = len(tables), len(constraints.response_key)
+    counted = constraints.by_response_key(tables.never_negative)
     least = np.where(tables.never_negative, max(knowledge.lower, 0.0), knowledge.lower)
     lower = np.concatenate([least, least_between(knowledge, counted[n:])])
     upper = np.concatenate([np.full(n, knowledge.upper), np.full(between, np.inf)])
-    lower = np.where(constraints.occupied & constraints.by_topic(tables.is_count), np.maximum(lower, 1.0), lower)
+    lower = np.where(constraints.occupied & constraints.by_response_key(tables.is_count), np.maximum(lower, 1.0), lower)
     lower[:n][constraints.empty], upper[:n][constraints.empty] = 0.0, 0.0
     return lower, upper
 

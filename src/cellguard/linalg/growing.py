@@ -23,6 +23,7 @@ from scipy.linalg.lapack import dpstrf
 from cellguard.arrays import FloatArray, LongArray
 
 SAMPLES = 8
+FEW_PARTS = 256  # up to so many, what they have in common with the rows before is solved for once and for all
 TOLERANCE = 1e-11  # of the squared distance of a row from those before, as a share of its squared length
 Ints = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -64,7 +65,8 @@ class Growing:
         self.scale, self.worlds = scale, worlds
         self.squares = scale * scale
         self.rank = 0
-        self.lower: FloatArray = np.zeros((0, 0), order="F")
+        self._held: FloatArray = np.zeros(0)
+        self.lower: FloatArray = self._held.reshape((0, 0), order="F")
 
     def solve(self, right: FloatArray, *, transposed: bool = False) -> FloatArray:
         """Return L^-1 times a matrix, or L'^-1."""
@@ -77,17 +79,28 @@ class Growing:
     def add(self, old: FloatArray, own: FloatArray, worlds: FloatArray) -> None:
         """Take in rows: their part of the factor against the rows before and their own, and the worlds after them."""
         rank, more = self.rank, self.rank + len(own)
-        grown = np.zeros((more, more), order="F")  # in one piece: solving with a part of it would copy it every time
-        grown[:rank, :rank] = self.lower
+        self.worlds = worlds
+        if more == rank:
+            return
+        # The factor is in one piece, since solving with a part of it would copy it every time. It grows where it is:
+        # beside a second one it would take twice the memory. Columns move to their places from the last to the first.
+        self.lower = np.zeros((0, 0))
+        self._held.resize(more * more, refcheck=False)
+        for column in range(rank - 1, 0, -1):
+            self._held[column * more : column * more + rank] = self._held[column * rank : (column + 1) * rank].copy()
+            self._held[column * more - (more - rank) : column * more] = 0
+        grown = self._held.reshape((more, more), order="F")
         grown[rank:, :rank] = old.T
+        grown[:rank, rank:] = 0
         grown[rank:, rank:] = own
-        self.lower, self.rank, self.worlds = grown, more, worlds
+        self.lower, self.rank = grown, more
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Parts:
     """The parts of a partition, seen in one metric: what they have in common with the rows so far (``against``).
 
+    ``back`` is L'^-1 times that, once `prepare` worked it out: then trials of these parts solve nothing more.
     ``left`` is the Gram matrix of the parts after the rows before are projected out, ``own`` their squared lengths, and
     ``seen`` what they see of the worlds.
     """
@@ -97,6 +110,12 @@ class Parts:
     left: FloatArray
     own: FloatArray
     seen: FloatArray
+    back: FloatArray | None = None
+
+    def prepare(self) -> None:
+        """Get ready for many trials of the same parts, if they are few."""
+        if self.back is None and self.base.rank and self.against.shape[1] <= FEW_PARTS:
+            self.back = self.base.solve(self.against, transposed=True)
 
     @classmethod
     def of(cls, base: Growing, entries: Entries, leaf: Ints, many: int) -> Parts:
@@ -161,10 +180,12 @@ class Extension:
         """
         base = self.parts.base
         share = self.inner(np.asarray(self.chosen @ seen))
-        own = np.vstack([np.asarray(self.chosen.T @ share), np.zeros((1, worlds.shape[1]))])
+        by_part = np.asarray(self.chosen.T @ share)
+        own = np.vstack([by_part, np.zeros((1, worlds.shape[1]))])
         change = own[leaf]  # the last row is for unknowns in no part
         if base.rank and len(self.own):
-            back = base.solve(self.against @ share, transposed=True)
+            ready = self.parts.back
+            back = base.solve(self.against @ share, transposed=True) if ready is None else ready @ by_part
             change = change - entries.T @ back
         return np.asarray(worlds - base.scale[:, None] * change)
 
@@ -173,13 +194,27 @@ class Extension:
         base = self.parts.base
         scaled = sp.csc_array(sp.diags_array(base.scale) @ sums)
         old = base.solve(np.asarray((matrix @ scaled).todense(), order="F"))
-        inside = np.zeros((self.parts.left.shape[0] + 1, sums.shape[1]))
-        column = np.repeat(np.arange(sums.shape[1]), np.diff(scaled.indptr))
-        np.add.at(inside, (leaf[scaled.indices], column), scaled.data)
-        rest = np.asarray(self.chosen @ inside[:-1]) - self.against.T @ old
+        rest = np.asarray(self.chosen @ self._inside(leaf, scaled)) - self.against.T @ old
         if not len(self.own):
             return old, rest
         return old, np.asarray(solve_triangular(self.own, rest, lower=True, check_finite=False))
+
+    def _new_coordinates(self, matrix: sp.csr_array, leaf: Ints, sums: sp.csc_array) -> FloatArray:
+        """Return the second part of `coordinates`, without solving with the rows before if the parts are ready."""
+        back = self.parts.back
+        if back is None or not len(self.own):
+            return self.coordinates(matrix, leaf, sums)[1]
+        scaled = sp.csc_array(sp.diags_array(self.parts.base.scale) @ sums)
+        seen = np.asarray((matrix @ scaled).todense())
+        rest = np.asarray(self.chosen @ (self._inside(leaf, scaled) - back.T @ seen))
+        return np.asarray(solve_triangular(self.own, rest, lower=True, check_finite=False))
+
+    def _inside(self, leaf: Ints, scaled: sp.csc_array) -> FloatArray:
+        """Return what each part holds of some sums."""
+        inside = np.zeros((self.parts.left.shape[0] + 1, scaled.shape[1]))
+        column = np.repeat(np.arange(scaled.shape[1]), np.diff(scaled.indptr))
+        np.add.at(inside, (leaf[scaled.indices], column), scaled.data)
+        return inside[:-1]
 
     def leverage(self, matrix: sp.csr_array, leaf: Ints, unknowns: LongArray) -> FloatArray:
         """Return P_tt of some unknowns, with the new rows."""
@@ -204,7 +239,7 @@ class Extension:
 
     def taking_part(self, matrix: sp.csr_array, leaf: Ints, sums: sp.csc_array) -> FloatArray:
         """Return how much each new row has to do with what all rows tell of some sums: rows by sums."""
-        _, new = self.coordinates(matrix, leaf, sums)
+        new = self._new_coordinates(matrix, leaf, sums)
         if not len(self.own):
             return new
         share = np.asarray(solve_triangular(self.own, new, lower=True, trans=1, check_finite=False))

@@ -20,17 +20,17 @@ def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] 
     in_column = starts[1:] - starts[:-1]
     row_left = in_row > 0
     column_left = in_column > 0
-    lone_rows = np.empty(rows + columns, np.int64)
-    lone_columns = np.empty(rows + columns, np.int64)
+    singleton_rows = np.empty(rows + columns, np.int64)
+    singleton_columns = np.empty(rows + columns, np.int64)
     many_rows = 0
     many_columns = 0
     for r in range(rows - 1, -1, -1):
         if in_row[r] == 1:
-            lone_rows[many_rows] = r
+            singleton_rows[many_rows] = r
             many_rows += 1
     for c in range(columns):
         if in_column[c] == 1:
-            lone_columns[many_columns] = c
+            singleton_columns[many_columns] = c
             many_columns += 1
     row = np.empty(min(rows, columns), np.int64)
     column = np.empty(min(rows, columns), np.int64)
@@ -39,7 +39,7 @@ def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] 
     while many_rows or many_columns:
         if many_rows:
             many_rows -= 1
-            r = lone_rows[many_rows]
+            r = singleton_rows[many_rows]
             if not row_left[r] or in_row[r] != 1:
                 continue
             c = -1
@@ -53,14 +53,14 @@ def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] 
                 in_row[s] -= 1
                 if row_left[s]:
                     if in_row[s] == 1:
-                        lone_rows[many_rows] = s
+                        singleton_rows[many_rows] = s
                         many_rows += 1
                     elif in_row[s] == 0:
                         row_left[s] = False
             alone[done] = True
         else:
             many_columns -= 1
-            c = lone_columns[many_columns]
+            c = singleton_columns[many_columns]
             if not column_left[c] or in_column[c] != 1:
                 continue
             r = -1
@@ -73,7 +73,7 @@ def peel_off(indptr, indices, starts, rows_of):  # type: ignore[no-untyped-def] 
                 d = indices[at]
                 in_column[d] -= 1
                 if column_left[d] and in_column[d] == 1:
-                    lone_columns[many_columns] = d
+                    singleton_columns[many_columns] = d
                     many_columns += 1
             alone[done] = False
         row[done] = r

@@ -41,7 +41,7 @@ class _Adjusted(Work):
     tables_are: ClassVar[str] = "adjusted"
     not_checked: ClassVar[tuple[str, ...]] = NOT_CHECKED
     releasable: ClassVar[frozenset[str]] = frozenset({"safe", "no rule", "not proven"})
-    metadata: ClassVar[tuple[str, tuple[str, ...]]] = ("adjustment", ("additive", "weights"))
+    metadata: ClassVar[tuple[str, tuple[str, ...]]] = ("adjustment", ("additive", "weights", "distance"))
 
     def __init__(self, path: Path, folder: Folder) -> None:
         super().__init__(path, folder)

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from cellguard.verifier import facts as said
 from cellguard.verifier.cells import Cells, combine
 from cellguard.verifier.facts import Facts
-from cellguard.verifier.needs import Needs, units
 from cellguard.verifier.numbers import Bools, Int64, bools, check_plainest, grains, rounded, scaled
 from cellguard.verifier.released import METADATA, guarded_dimensions
+from cellguard.verifier.requirements import Needs, units
 from cellguard.verifier.rows import PRIMARY, PUBLISHED, SECONDARY, UNPUBLISHED, Published, Rows, blank, listed
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import can_fire

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cellguard.verifier.cells import Cells
-from cellguard.verifier.demands import Demands
+from cellguard.verifier.insider_requirements import Demands
 from cellguard.verifier.insiders import Contributors
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.witnesses import Witnesses

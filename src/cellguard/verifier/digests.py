@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cellguard.verifier.formats import known_files, needed_files
+from cellguard.verifier.rewriting import sent_files
 from cellguard.verifier.spec import OFFICERS_PAGE, Spec
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder
@@ -58,7 +59,7 @@ def check_names(spec: Spec, document: Mapping[str, Any], written: Callable[[], C
     needed |= set() if spec.inside is None else {"internal/insiders.parquet"}
     named = set(document["files"])
     may = known_files(spec, named) | {OFFICERS_PAGE, SEED, EXPLANATIONS}
-    may |= {f"{table.internal.removesuffix('.csv')}.sdmx.csv" for table in spec.tables}
+    may |= set(sent_files(named, spec))
     for name in sorted(needed - named):
         raise Refused(f"certificate.json does not name {name}")
     for name in sorted(named - needed - may):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellguard.verifier.atoms import Between
 from cellguard.verifier.cells import Cells, combine, occurring
 from cellguard.verifier.clusters import Pieces
+from cellguard.verifier.cover_cells import Between
 from cellguard.verifier.leaves import Parts, per_part
 from cellguard.verifier.numbers import Int64
 from cellguard.verifier.rule_words import parse_rule

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.checks import check_metadata, check_published
+from cellguard.verifier.job import read_job
 from cellguard.verifier.page import NAME as PAGE
 from cellguard.verifier.page import check_page
 from cellguard.verifier.parquet_files import check_parquet
@@ -64,7 +65,8 @@ def _check_workbook(released: Released) -> None:
 
 
 def _check_page(released: Released) -> None:
-    check_page(released.folder, released.cells, released.release)
+    language = read_job(released.folder).words.get("language", "en")  # jobs of older versions name none
+    check_page(released.folder, released.cells, released.release, str(language))
 
 
 MANIFEST = (

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from cellguard.verifier.categories import Axes
 from cellguard.verifier.cells import Cells
-from cellguard.verifier.demands import Demands
 from cellguard.verifier.facts import Facts
+from cellguard.verifier.insider_requirements import Demands
 from cellguard.verifier.job import Job, given_axes
 from cellguard.verifier.numbers import Bools, Floats, Int64
 from cellguard.verifier.rows import Rows

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
 from cellguard.verifier.categories import Axes
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.facts import SECONDARY as SAID_SECONDARY
 from cellguard.verifier.facts import UNPUBLISHED, Facts
-from cellguard.verifier.needs import axes_of
 from cellguard.verifier.numbers import Bools
 from cellguard.verifier.relations import parse_equation
+from cellguard.verifier.requirements import axes_of
 from cellguard.verifier.rows import PRIMARY, PUBLISHED, SECONDARY, Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import InRows
@@ -58,9 +61,27 @@ class Job:
         return records
 
 
+def _plain(data: bytes) -> Any:  # noqa: ANN401
+    """Return YAML as plain data; libyaml parses it where it is there, which is quicker, and Python composes.
+
+    libyaml's own composer calls itself for each level, so a text that is nested deeply would end the process.
+    """
+    if not yaml.__with_libyaml__:
+        return yaml.safe_load(data)
+    from yaml._yaml import CParser
+
+    class Quick(Composer, CParser, SafeConstructor, Resolver):
+        def __init__(self) -> None:
+            CParser.__init__(self, data)
+            for part in (Composer, SafeConstructor, Resolver):
+                part.__init__(self)
+
+    return Quick().get_single_data()
+
+
 def read_job(folder: Folder) -> Job:
     """Read the stored job; a key that is not there is refused, since a default would be a guess."""
-    words = attempt(NAME, lambda: yaml.safe_load(read_bytes(folder, NAME)))
+    words = attempt(NAME, lambda: _plain(read_bytes(folder, NAME)))
     _has_keys(words, KEYS, "")
     _has_keys(words["attack"], ATTACK_KEYS, "attack")
     if words["microdata"] is not None:
@@ -240,7 +261,9 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
         records = job.records(entry)
         if records is None and (here.unwaived is not None or here.requested is not None):
             raise Refused(f"{table.facts} has facts that only tables from records have")
-        if records is None and any((here.signs, here.extremes, here.squares, here.middle)):
+        if records is None and here.signs and not (columns.get("positive") and columns.get("negative")):
+            raise Refused(f"{table.facts} has sums of either sign, but {NAME} names no columns of them")
+        if records is None and any((here.extremes, here.squares, here.middle)):
             raise Refused(f"{table.facts} has facts that only tables from records have")
         _check_sizes(entry, table, here)
         weighted = records is not None and bool(records["weight"] or records["rda"])
@@ -254,8 +277,10 @@ def check_origins(job: Job, cells: Cells, facts: Sequence[Facts]) -> None:
 
 def _check_sizes(entry: Mapping[str, Any], table: TableSpec, facts: Facts) -> None:
     """Refuse sums of sizes that nobody asked for, or that are not those of the treatment that the job names."""
-    treatment, column = entry.get("negative"), (entry["cells"] or {}).get("sizes")
-    if (facts.sizes is not None) != bool(treatment or column):
+    columns = entry["cells"] or {}
+    treatment, column = entry.get("negative"), columns.get("sizes")
+    signs = columns.get("positive") and columns.get("negative")
+    if (facts.sizes is not None) != bool(treatment or column or signs):
         raise Refused(f"{table.facts} and {NAME} differ on what rules see of negative contributions")
     if facts.sizes is None or column:
         return

@@ -146,7 +146,7 @@ class _Work:
                 count, noise = int(cell["value"]), int(cell["noise"])
                 key, keys = int(cell["cell_key"]), modulus
                 if lookup == "hashed":
-                    key, keys = _siphash(words, key, count) >> 32, _FINE
+                    key, keys = hashed(words, key, count) >> 32, _FINE
                 upper, changes = self.rows[self._row(count)]
                 place = bisect_right([_first_beyond(end, keys) for end in upper[:-1]], key)
                 if int(cell["perturbed"]) != count + noise:
@@ -256,7 +256,7 @@ def _words(seed: int, purpose: bytes) -> tuple[int, int]:
     return first, second
 
 
-def _siphash(words: tuple[int, int], first: int, second: int) -> int:
+def hashed(words: tuple[int, int], first: int, second: int) -> int:
     """Return SipHash-2-4 of two words, in plain integers."""
     k0, k1 = words
     v0, v1, v2, v3 = (

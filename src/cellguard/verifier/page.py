@@ -24,8 +24,9 @@ from cellguard.verifier.stages import Refused, attempt
 from cellguard.verifier.stored import Folder, read_bytes, read_json
 
 NAME = "release/report.html"
+GROUPS = {"en": ",", "fr": "\u202f", "de": "\u202f"}  # what each language writes between thousands
 KINDS = {".": ["published", ""], "c": ["suppressed", "c"]}
-_NUMBER = re.compile(r"[0-9][0-9.,]*")
+_NUMBER = re.compile(r"[0-9][0-9.,\u202f]*")
 _VERSION = re.compile(r"cellguard [0-9]+(\.[0-9A-Za-z+]+)*")
 _ATTRIBUTES = {
     ("meta charset", "utf-8"),
@@ -35,12 +36,16 @@ _ATTRIBUTES = {
 _SAMPLE = "123"  # of a published figure, in the legend
 
 
-def check_page(folder: Folder, cells: Cells, release: Sequence[Published]) -> None:
-    """Refuse a public page that shows something else than the CSV files."""
+def check_page(folder: Folder, cells: Cells, release: Sequence[Published], language: str) -> None:
+    """Refuse a public page that shows something else than the CSV files, or speaks another language than the job."""
+    if language not in GROUPS:
+        raise Refused(f"{NAME}: the job names a language that no page speaks")
     text = attempt(NAME, lambda: read_bytes(folder, NAME).decode("utf-8"))
     page = _Page()
     attempt(NAME, lambda: page.feed(text))
     page.close()
+    if [value for name, value in page.attributes if name == "html lang"] != [language]:
+        raise Refused(f"{NAME} does not speak the language of the job")
     if page.comments:
         raise Refused(f"{NAME} has a comment, which the page does not show")
     data = read_json(_only_data(page).encode("utf-8"), NAME)
@@ -54,7 +59,7 @@ def check_page(folder: Folder, cells: Cells, release: Sequence[Published]) -> No
         if attempt(NAME, lambda drawn=drawn, n=number, shown=shown: _grid(drawn, cells, n, shown)) != drawn:  # type: ignore[misc]
             raise Refused(f"{NAME} does not show of {name} what its CSV file shows, and nothing else")
     numbers = {count for grid in data["tables"] for count in (len(grid["status"]), grid["left_out"])}
-    _check_numbers(page, cells, release, {_SAMPLE, *(f"{count:,}" for count in numbers)})
+    _check_numbers(page, cells, release, {_SAMPLE, *(_grouped(count, language) for count in numbers)}, language)
 
 
 @dataclass
@@ -163,7 +168,11 @@ def _axis(dimension: Dimension, column: Int64) -> tuple[dict[str, Any], list[int
     return axis, place[column].tolist()
 
 
-def _check_numbers(page: _Page, cells: Cells, release: Sequence[Published], numbers: set[str]) -> None:
+def _grouped(count: int, language: str) -> str:
+    return f"{count:,}".replace(",", GROUPS[language])
+
+
+def _check_numbers(page: _Page, cells: Cells, release: Sequence[Published], numbers: set[str], language: str) -> None:
     """Refuse a number outside the data that is neither one of these nor a public fact about the tables."""
     words: set[str] = set()
     usual = set(_ATTRIBUTES)
@@ -171,7 +180,7 @@ def _check_numbers(page: _Page, cells: Cells, release: Sequence[Published], numb
     for at, (table, shown) in enumerate(tables):
         usual |= {("article aria-labelledby", f"grid-{at}"), ("h3 id", f"grid-{at}"), ("div data-grid", f"{at}")}
         counts = (table.decimals, shown.shown.size, int(blank(shown.value).sum()))
-        numbers = numbers | {f"{count:,}" for count in counts}
+        numbers = numbers | {_grouped(count, language) for count in counts}
         words |= {table.name, table.response, table.population, *table.by}
     for data in page.texts:
         _refuse_others(_VERSION.sub("", data), words, numbers)

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from cellguard.verifier.atoms import ABSENT, REMAINDER, Atoms, finest, labels, locate, summed
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.clusters import Piece, Pieces
+from cellguard.verifier.cover_cells import ABSENT, REMAINDER, CoverCells, finest, labels, locate, summed
 from cellguard.verifier.leaves import REST, TableViews, View, common, per_part, whole
 from cellguard.verifier.numbers import Bools, Int64
 from cellguard.verifier.relations import Terms, tied_groups
@@ -35,7 +35,9 @@ def nobody(cells: Cells, rows: Rows, table: int) -> Bools:
     return np.asarray(value == 0, dtype=bool) & cells.spec.tables[table].count
 
 
-def empty_atoms(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> Int64:
+def empty_cover_cells(
+    cells: Cells, rows: Rows, pieces: Pieces, cover_cells: Sequence[Sequence[CoverCells]], group: int
+) -> Int64:
     """Return the columns of a response that lie where a table of another response says that there is nobody."""
     empty = [np.zeros(0, dtype=np.int64)]
     told = [t for t in others(cells.spec, pieces.groups[group]) if _has_gap(cells, rows, pieces.views[t], t)]
@@ -48,7 +50,7 @@ def empty_atoms(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequen
             at = _dividing(cells, pieces, group, table)
             if not pieces.clusters[group][at].open:
                 piece = pieces.clusters[group][at]
-                empty.append(_in_gaps(cells, rows, pieces.views[table], table, piece, atoms[group][at]))
+                empty.append(_in_gaps(cells, rows, pieces.views[table], table, piece, cover_cells[group][at]))
     return np.concatenate(empty)
 
 
@@ -124,11 +126,11 @@ def _covered_gaps(cells: Cells, rows: Rows, table: int, group: int) -> Int64:
     return mine[gap]
 
 
-def _in_gaps(cells: Cells, rows: Rows, views: TableViews, table: int, piece: Piece, atoms: Atoms) -> Int64:
+def _in_gaps(cells: Cells, rows: Rows, views: TableViews, table: int, piece: Piece, cover_cells: CoverCells) -> Int64:
     gone, empty = nobody(cells, rows, table), [np.zeros(0, dtype=np.int64)]
     for choice in views.choices():
-        row = locate(cells, table, views.axes, labels(atoms, piece, views, choice))
-        empty.append(atoms.column[(row == ABSENT) | (row == REMAINDER) | ((row >= 0) & gone[np.maximum(row, 0)])])
+        row = locate(cells, table, views.axes, labels(cover_cells, piece, views, choice))
+        empty.append(cover_cells.column[(row == ABSENT) | (row == REMAINDER) | ((row >= 0) & gone[np.maximum(row, 0)])])
     return np.concatenate(empty)
 
 
@@ -181,7 +183,9 @@ def listed_counts(cells: Cells, rows: Rows, made: Collection[int] = ()) -> Bools
     return occupied & np.asarray(value > 0, dtype=bool)
 
 
-def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], group: int) -> list[Terms]:
+def somebody(
+    cells: Cells, rows: Rows, pieces: Pieces, cover_cells: Sequence[Sequence[CoverCells]], group: int
+) -> list[Terms]:
     """Return sums of a count's cover cells that must be 1 or more, since a table of another response lists their
     row.
     """
@@ -196,13 +200,13 @@ def somebody(cells: Cells, rows: Rows, pieces: Pieces, atoms: Sequence[Sequence[
             if not piece.open:
                 hidden = (~listed(cells, rows, table)).any()
                 sums += _sums(
-                    cells, pieces.views[table], table, piece, atoms[group][which], targets, climb=bool(hidden)
+                    cells, pieces.views[table], table, piece, cover_cells[group][which], targets, climb=bool(hidden)
                 )
     return sums
 
 
 def _sums(
-    cells: Cells, views: TableViews, table: int, piece: Piece, atoms: Atoms, targets: Bools, *, climb: bool
+    cells: Cells, views: TableViews, table: int, piece: Piece, cover_cells: CoverCells, targets: Bools, *, climb: bool
 ) -> list[Terms]:
     """Return the sums of cover cells in the finest rows asked for; with ``climb`` in all of them.
 
@@ -213,9 +217,9 @@ def _sums(
     for choice in views.choices():
         own = targets & np.all([v.member[codes[:, a]] for a, v in zip(views.axes, choice, strict=True)], axis=0)
         own &= climb | finest(cells, table, views.axes, choice)
-        label = labels(atoms, piece, views, choice)
+        label = labels(cover_cells, piece, views, choice)
         pairs = [locate(cells, table, views.axes, up) for up in (_climbs(label, choice) if climb else [label])]
-        row, column = np.concatenate(pairs), np.tile(atoms.column, len(pairs))
+        row, column = np.concatenate(pairs), np.tile(cover_cells.column, len(pairs))
         inside = (row >= 0) & own[np.maximum(row, 0)]
         number = np.cumsum(own) - 1
         wanted = np.flatnonzero(own)
@@ -240,7 +244,9 @@ def _climbs(label: Int64, choice: Sequence[View]) -> list[Int64]:
     return [np.column_stack(levels) for levels in product(*chains)]
 
 
-def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], moved: Collection[int]) -> list[Terms]:
+def equations(
+    cells: Cells, pieces: Pieces, cover_cells: Sequence[Sequence[CoverCells]], moved: Collection[int]
+) -> list[Terms]:
     """Return what equations ask of sums of cover cells; refuse one between responses whose clusters are not of one
     shape.
     """
@@ -256,7 +262,7 @@ def equations(cells: Cells, pieces: Pieces, atoms: Sequence[Sequence[Atoms]], mo
             parts |= {g for g, factor in zip(groups, factors.values(), strict=True) if factor < 0}
             for shape in _tied_shapes(shapes, list(factors.values()), bool(repeated)):
                 alike = [
-                    _alike(shape, pieces.clusters[g], atoms[g], factor)
+                    _alike(shape, pieces.clusters[g], cover_cells[g], factor)
                     for g, factor in zip(groups, factors.values(), strict=True)
                 ]
                 for sides in product(*alike):
@@ -283,12 +289,12 @@ def _tied_shapes(
 
 
 def _alike(
-    shape: frozenset[int], clusters: Sequence[Piece], atoms: Sequence[Atoms], factor: int
-) -> list[tuple[Piece, Atoms, int]]:
+    shape: frozenset[int], clusters: Sequence[Piece], cover_cells: Sequence[CoverCells], factor: int
+) -> list[tuple[Piece, CoverCells, int]]:
     """Return the clusters that divide just these dimensions, or, if there is none, one that divides more."""
     wide = [i for i, piece in enumerate(clusters) if shape <= frozenset(piece.parts) and not piece.open]
     just = [i for i in wide if shape == frozenset(clusters[i].parts)]
-    return [(clusters[i], atoms[i], factor) for i in just or wide[:1]]
+    return [(clusters[i], cover_cells[i], factor) for i in just or wide[:1]]
 
 
 def _largest(clusters: Sequence[Piece]) -> set[frozenset[int]]:

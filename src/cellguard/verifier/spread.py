@@ -114,7 +114,9 @@ class Effective:
 
 @dataclass(frozen=True)
 class KnownInterval:
-    """Unsafe if the runner-up knows the largest (or with ``both`` the largest the second) to less than s % of X."""
+    """Unsafe if the runner-up knows the largest to less than s % of X, or with ``both`` the largest the second to less
+    than s % of what these two have.
+    """
 
     s: float
     both: bool
@@ -134,7 +136,8 @@ class KnownInterval:
         wide, down, worst = np.maximum(short, 0), np.zeros(X.size), short
         if self.both:
             rest, many = X - first, np.maximum(N - 1, 1)
-            second_short = np.where(N < 2, -np.inf, wanted - np.maximum(np.minimum(first, rest) - rest / many, 0))
+            pair = self.s / 100 * (first + second)
+            second_short = np.where(N < 2, -np.inf, pair - np.maximum(np.minimum(first, rest) - rest / many, 0))
             worst = np.maximum(short, second_short)
             lift = np.minimum(np.maximum(second_short, 0), np.maximum(first - rest, 0))
             up, down = np.maximum(up, lift), (many * (np.maximum(second_short, 0) - lift))

@@ -9,16 +9,17 @@ from typing import Any
 
 from cellguard.errors import InputError, file_name
 from cellguard.verifier import checks
-from cellguard.verifier.atoms import read_between
 from cellguard.verifier.cells import Cells, identify
 from cellguard.verifier.clusters import read_pieces
 from cellguard.verifier.coalitions import Coalitions
-from cellguard.verifier.demands import read_demands
-from cellguard.verifier.digests import EXPLANATIONS, check_digests, check_names
+from cellguard.verifier.cover_cells import read_between
+from cellguard.verifier.determined import Known, check_determined, read_parts, unknown_cells
+from cellguard.verifier.digests import EXPLANATIONS, SEED, check_digests, check_names
 from cellguard.verifier.facts import read_facts
 from cellguard.verifier.fitted import check_fitted, check_parted
 from cellguard.verifier.formats import Released, check_formats
 from cellguard.verifier.hierarchies import read_dimensions
+from cellguard.verifier.insider_requirements import read_demands
 from cellguard.verifier.insiders import check_contributors, check_inside, read_contributors
 from cellguard.verifier.intervals import check_intervals
 from cellguard.verifier.job import (
@@ -34,11 +35,11 @@ from cellguard.verifier.job import (
     was_chosen,
     with_earlier,
 )
-from cellguard.verifier.needs import Capacities, Needs, capacities, needs
-from cellguard.verifier.needs import with_sums as sums_limited
 from cellguard.verifier.populations import check_differences, check_selected, is_uncrossed
 from cellguard.verifier.relations import Matrix, build, with_known, with_sums
-from cellguard.verifier.rewriting import Rewrite, check_rewritten, not_rewritten, written
+from cellguard.verifier.requirements import Capacities, Needs, capacities, needs
+from cellguard.verifier.requirements import with_sums as sums_limited
+from cellguard.verifier.rewriting import Rewrite, check_rewritten, check_sent, not_rewritten, sent_files, written
 from cellguard.verifier.rows import read_internal, read_release, read_rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import unknown_names
@@ -47,7 +48,6 @@ from cellguard.verifier.stages import Refused, Stage, attempt
 from cellguard.verifier.stored import Folder, read_bytes, read_json
 from cellguard.verifier.summary import check_summary, not_checked
 from cellguard.verifier.sums import check_sums
-from cellguard.verifier.told import Known, check_told, read_parts, unknown_cells
 from cellguard.verifier.witnesses import Witnesses, check_moves, check_relations, read_witnesses
 from cellguard.verifier.words import SUMMARY, Claim, check_words, read_claim
 from cellguard.verifier.world import (
@@ -259,7 +259,7 @@ class _Work:
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
         known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
         who = self.contributors.get() if cells.spec.inside is not None and cells.spec.linked else None
-        many = check_told(self._folder, known, parts, self.document.get().get("not_checked"), who)
+        many = check_determined(self._folder, known, parts, self.document.get().get("not_checked"), who)
         return f" and {many} sums of cells" if many else ""
 
     def _check_witnesses(self) -> str:
@@ -309,6 +309,9 @@ class _Work:
         document = self.document.get()
         count = check_digests(self._folder, document)
         check_names(self.spec.get(), document, self.written.get)
+        sent = sent_files(document["files"], self.spec.get())
+        if sent and self._rewrite is not None:
+            check_sent(self._folder, sent, self.written.get())
         return f"{count} files"
 
     def _check_summary(self) -> str:
@@ -352,7 +355,8 @@ class _Work:
         figures = [f"{SUMMARY}: {key}" for key in not_checked(self._folder)]
         columns = [f"internal/*.csv: {words}" for words in NOT_CHECKED_COLUMNS]
         labels = [LABELS] if any(dimension.labels for dimension in self.cells.get().dimensions) else []
-        return (*again, *figures, *columns, *labels, *(name for name in (OFFICERS_PAGE, EXPLANATIONS) if name in files))
+        unread = [name for name in (OFFICERS_PAGE, EXPLANATIONS, SEED) if name in files]
+        return (*again, *figures, *columns, *labels, *unread)
 
     def claims(self) -> tuple[str, ...]:
         """Return headline and caveat of a folder whose words were checked."""

@@ -11,9 +11,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from cellguard.verifier.cells import Cells
-from cellguard.verifier.needs import Capacities
 from cellguard.verifier.numbers import LARGEST, Bools, Int64
 from cellguard.verifier.relations import Matrix
+from cellguard.verifier.requirements import Capacities
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.stored import Folder, read_parquet
 

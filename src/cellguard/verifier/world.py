@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from cellguard.verifier.atoms import Between, find_atoms, neighbours_agree, rows_are_sums
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.clusters import Pieces
-from cellguard.verifier.needs import Capacities
+from cellguard.verifier.cover_cells import Between, find_cover_cells, neighbours_agree, rows_are_sums
 from cellguard.verifier.numbers import LARGEST, Bools, Int64, Ints, narrow
 from cellguard.verifier.relations import Matrix, Terms, stacked
-from cellguard.verifier.responses import counts, empty_atoms, equations, listed_counts, somebody
+from cellguard.verifier.requirements import Capacities
+from cellguard.verifier.responses import counts, empty_cover_cells, equations, listed_counts, somebody
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.spec import Group
 from cellguard.verifier.stages import Refused
@@ -72,26 +72,28 @@ def build_world(
     ``counted`` is negative, whatever values may be.
     """
     width = cells.count + between.value.size
-    atoms = [
-        [find_atoms(cells, pieces, between, g, c) for c in range(len(clusters))]
+    cover_cells = [
+        [find_cover_cells(cells, pieces, between, g, c) for c in range(len(clusters))]
         for g, clusters in enumerate(pieces.clusters)
     ]
     sums, agreed, occupied = list[Terms](), list[Terms](), list[Terms]()
     empty = np.zeros(width, dtype=bool)
     for g, clusters in enumerate(pieces.clusters):
-        for piece, here in zip(clusters, atoms[g], strict=True):
+        for piece, here in zip(clusters, cover_cells[g], strict=True):
             for table in () if piece.open else piece.tables:
                 if cells.spec.tables[table].group == pieces.groups[g]:
                     own, gone = rows_are_sums(cells, pieces.views[table], table, piece, here)
                     sums += own
                     empty[gone] = True
             if piece.parent is not None and not piece.open and not clusters[piece.parent].open:
-                agreed.append(neighbours_agree(cells, (piece, here), (clusters[piece.parent], atoms[g][piece.parent])))
+                agreed.append(
+                    neighbours_agree(cells, (piece, here), (clusters[piece.parent], cover_cells[g][piece.parent]))
+                )
         if g in moved:
-            empty[empty_atoms(cells, rows, pieces, atoms, g)] = True
-            occupied += somebody(cells, rows, pieces, atoms, g)
+            empty[empty_cover_cells(cells, rows, pieces, cover_cells, g)] = True
+            occupied += somebody(cells, rows, pieces, cover_cells, g)
     _spread(agreed, empty)
-    relations = stacked([*sums, *agreed, *equations(cells, pieces, atoms, moved)], width)
+    relations = stacked([*sums, *agreed, *equations(cells, pieces, cover_cells, moved)], width)
     value = np.concatenate([np.concatenate(rows.value)[cells.first_row()], between.value])
     order = [pieces.groups.index(group) for group in cells.spec.groups]
     group = np.concatenate([np.array(order)[cells.group], between.group])

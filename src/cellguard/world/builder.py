@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
-from cellguard.table.numbering import Topic
+from cellguard.table.numbering import ResponseKey
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import Columns, TableView
+from cellguard.world.cover_cells import Columns, TableView
 from cellguard.world.table_views import Labels
 
 
@@ -27,7 +27,7 @@ class ResponseCluster:
 
     tables: tuple[int, ...]
     labels: Mapping[str, Labels]
-    atoms: Columns
+    cover_cells: Columns
     cell: Positions
     parent: int | None
     crossing: bool
@@ -41,7 +41,7 @@ class ResponseCluster:
 class ResponseClusters:
     """All clusters of one response and population, those that hang on others first."""
 
-    topic: Topic
+    response_key: ResponseKey
     rooms: tuple[ResponseCluster, ...]
 
 
@@ -58,7 +58,7 @@ class Builder:
     most: int
     empty: BoolArray = field(init=False)
     occupied: BoolArray = field(init=False)
-    topic: list[int] = field(default_factory=list)
+    response_key: list[int] = field(default_factory=list)
     crosses: list[bool] = field(default_factory=list)
     occupied_between: list[bool] = field(default_factory=list)
     number: list[LongArray] = field(default_factory=list)
@@ -69,14 +69,14 @@ class Builder:
     def __post_init__(self) -> None:
         self.empty, self.occupied = np.zeros(len(self.tables), bool), np.zeros(len(self.tables), bool)
 
-    def own(self, topic: Topic) -> list[int]:
+    def own(self, response_key: ResponseKey) -> list[int]:
         """Return the tables of a response."""
-        return [i for i, t in enumerate(self.tables.tables) if t.topic == topic]
+        return [i for i, t in enumerate(self.tables.tables) if t.response_key == response_key]
 
-    def between(self, n: int, topic: int, *, crossing: bool, occupied: bool = False) -> Positions:
+    def between(self, n: int, response_key: int, *, crossing: bool, occupied: bool = False) -> Positions:
         """Return new latent cells."""
-        start = len(self.tables) + len(self.topic)
-        self.topic += [topic] * n
+        start = len(self.tables) + len(self.response_key)
+        self.response_key += [response_key] * n
         self.crosses += [crossing] * n
         self.occupied_between += [occupied] * n
         return np.arange(start, start + n)
@@ -91,7 +91,7 @@ class Builder:
 
     def relations(self) -> Relations:
         """Return the tables' own relations and all that were collected."""
-        first, width = self.tables.relations, len(self.tables) + len(self.topic)
+        first, width = self.tables.relations, len(self.tables) + len(self.response_key)
         first = sp.csr_array((first.data, first.indices, first.indptr), shape=(first.shape[0], width))
         if not self.height:
             return first

@@ -8,8 +8,9 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, LongArray, Positions
 from cellguard.table.keys import combine
-from cellguard.table.numbering import Topic
-from cellguard.world.atoms import (
+from cellguard.table.numbering import ResponseKey
+from cellguard.world.builder import Builder, ResponseCluster, ResponseClusters
+from cellguard.world.cover_cells import (
     Columns,
     TableView,
     allowed,
@@ -17,18 +18,17 @@ from cellguard.world.atoms import (
     keep,
     length,
     natural_join,
-    table_atoms,
+    table_cover_cells,
 )
-from cellguard.world.builder import Builder, ResponseCluster, ResponseClusters
 from cellguard.world.emptiness import as_others_see, informative, mark_occupied
 from cellguard.world.hypergraph import Attributes, Cluster, Detail, align, join_tree
 from cellguard.world.table_views import Labels
 
 
-def build_response(builder: Builder, number: int, topic: Topic) -> ResponseClusters:
+def build_response(builder: Builder, number: int, response_key: ResponseKey) -> ResponseClusters:
     """Arrange the tables of a response in clusters, and tie their cells."""
-    tables, own = builder.tables.tables, builder.own(topic)
-    people = [i for i, t in enumerate(tables) if t.population == topic[1] and t.response != topic[0]]
+    tables, own = builder.tables.tables, builder.own(response_key)
+    people = [i for i, t in enumerate(tables) if t.population == response_key[1] and t.response != response_key[0]]
     others = [i for i in people if tables[i].release != "fitted"]  # which says nothing that its tables do not
     is_count = tables[own[0]].is_count
     if len(own) == 1 and not others and not builder.tables.equations and _is_plain(builder.views[own[0]]):
@@ -38,8 +38,8 @@ def build_response(builder: Builder, number: int, topic: Topic) -> ResponseClust
     else:
         rooms = _build_rooms(builder, number, own, others)
     if is_count:
-        mark_occupied(builder, number, topic, rooms, own, others)
-    return ResponseClusters(topic, tuple(rooms))
+        mark_occupied(builder, number, response_key, rooms, own, others)
+    return ResponseClusters(response_key, tuple(rooms))
 
 
 def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequence[int]) -> list[ResponseCluster]:
@@ -58,9 +58,9 @@ def _build_rooms(builder: Builder, number: int, own: Sequence[int], others: Sequ
     return rooms
 
 
-def _is_plain(sight: TableView) -> bool:
+def _is_plain(view: TableView) -> bool:
     """Whether a table by itself says all there is: one grouping per dimension, and no leaf outside its codes."""
-    return all(len(v.near) == 1 and not v.outside.any() for v in sight.views.values())
+    return all(len(v.near) == 1 and not v.outside.any() for v in view.views.values())
 
 
 def _details(builder: Builder, edges: Sequence[int]) -> dict[str, Detail]:
@@ -92,25 +92,25 @@ def _room(
     several = len(members) > 1
     if several and not builder.crossing:
         return ResponseCluster(members, labels, {}, np.zeros(0, np.intp), cluster.parent, True, asked=False)
-    atoms: Columns | None = None
+    cover_cells: Columns | None = None
     for i in _in_order(members, detail):
-        sight = builder.views[i] if i in own else strict[i]
-        mine = table_atoms(sight, {n: labels[n] for n in sight.names if detail[n].level.get(i, 0)}, builder.most)
-        atoms = mine if atoms is None else natural_join(atoms, mine, builder.most)
-    atoms = atoms or {}
-    for i, sight in enumerate(builder.views):
+        view = builder.views[i] if i in own else strict[i]
+        mine = table_cover_cells(view, {n: labels[n] for n in view.names if detail[n].level.get(i, 0)}, builder.most)
+        cover_cells = mine if cover_cells is None else natural_join(cover_cells, mine, builder.most)
+    cover_cells = cover_cells or {}
+    for i, view in enumerate(builder.views):
         # What any other table says to be empty is empty here too.
-        if i not in members and sight.table.population == builder.tables.tables[own[0]].population:
-            seen = sight if i in own else strict.get(i, sight)
+        if i not in members and view.table.population == builder.tables.tables[own[0]].population:
+            seen = view if i in own else strict.get(i, view)
             if seen.refined_by(labels):
-                atoms = keep(atoms, allowed(seen, labels, atoms))
-    cell = np.full(length(atoms), -1, np.intp)
+                cover_cells = keep(cover_cells, allowed(seen, labels, cover_cells))
+    cell = np.full(length(cover_cells), -1, np.intp)
     if not several and members[0] in own:
-        row = builder.views[members[0]].lists(labels, atoms)
+        row = builder.views[members[0]].lists(labels, cover_cells)
         cell = np.where(row >= 0, builder.tables.cells_of[members[0]][np.maximum(row, 0)], -1)
     new = cell < 0
     cell[new] = builder.between(int(new.sum()), number, crossing=several)
-    return ResponseCluster(members, labels, atoms, cell, cluster.parent, several)
+    return ResponseCluster(members, labels, cover_cells, cell, cluster.parent, several)
 
 
 def _in_order(members: Sequence[int], detail: Mapping[str, Detail]) -> list[int]:
@@ -134,27 +134,27 @@ def tie_room(builder: Builder, room: ResponseCluster, own: Sequence[int]) -> Non
         if i not in own:
             continue
         cells = builder.tables.cells_of[i]
-        sight = builder.views[i]
-        for choice, row in enumerate(sight.locate(room.labels, room.atoms)):
-            atoms = np.flatnonzero(row >= 0)
-            finest = _finest_rows(sight, choice)
-            members = np.bincount(row[atoms], minlength=len(cells))
+        view = builder.views[i]
+        for choice, row in enumerate(view.locate(room.labels, room.cover_cells)):
+            cover_cells = np.flatnonzero(row >= 0)
+            finest = _finest_rows(view, choice)
+            members = np.bincount(row[cover_cells], minlength=len(cells))
             gone = finest & (members == 0)
             builder.empty[cells[gone]] = True
             same = np.zeros(len(cells), bool)
-            same[row[atoms]] = room.cell[atoms] == cells[row[atoms]]
+            same[row[cover_cells]] = room.cell[cover_cells] == cells[row[cover_cells]]
             wanted = np.flatnonzero((members > 0) & ~((members == 1) & same))
             group = np.full(len(cells), -1)
             group[wanted] = np.arange(len(wanted))
-            atoms = atoms[group[row[atoms]] >= 0]
+            cover_cells = cover_cells[group[row[cover_cells]] >= 0]
             if len(wanted):
-                builder.tie(cells[wanted], group[row[atoms]], room.cell[atoms])
+                builder.tie(cells[wanted], group[row[cover_cells]], room.cell[cover_cells])
 
 
-def _finest_rows(sight: TableView, choice: int) -> BoolArray:
+def _finest_rows(view: TableView, choice: int) -> BoolArray:
     """Return which rows no code of the table divides further, in one choice of groupings (counted as in `locate`)."""
-    finest = np.ones(len(sight.table), bool)
-    for shown, column in reversed(list(zip(sight.views.values(), sight.table.codes, strict=True))):
+    finest = np.ones(len(view.table), bool)
+    for shown, column in reversed(list(zip(view.views.values(), view.table.codes, strict=True))):
         choice, grouping = divmod(choice, len(shown.finest))
         finest &= shown.finest[grouping][column]
     return finest
@@ -196,17 +196,17 @@ def tie_neighbours(
 
 
 def _tie_some(builder: Builder, mask: BoolArray, whole: Positions, group: Positions, cell: Positions) -> None:
-    atoms = mask[group]
+    cover_cells = mask[group]
     rank = np.cumsum(mask) - 1
     if mask.any():
-        builder.tie(whole[mask], rank[group[atoms]], cell[atoms])
+        builder.tie(whole[mask], rank[group[cover_cells]], cell[cover_cells])
 
 
 def shared(common: Mapping[str, Labels], rooms: Sequence[ResponseCluster]) -> tuple[list[Positions], Columns]:
     """Return for each cluster the shared combination of each cover cell, and the combinations."""
     both: dict[str, LongArray] = {}
     for name, labels in common.items():
-        both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.atoms[name]] for r in rooms])
+        both[name] = np.concatenate([labels[first_leaf(r.labels[name])][r.cover_cells[name]] for r in rooms])
     sizes = [int(labels.max(initial=0)) + 1 for labels in common.values()]
     key = combine(list(both.values()), sizes) if both else np.zeros(sum(len(r) for r in rooms), np.int64)
     _, seen, group = np.unique(key, return_index=True, return_inverse=True)

@@ -28,7 +28,7 @@ def complete(constraints: Constraints, lower: FloatArray, is_count: BoolArray, *
     """
     tables = constraints.tables
     n = len(tables)
-    value = np.zeros(len(constraints.topic))
+    value = np.zeros(len(constraints.response_key))
     if not len(value):
         return value
     rows = np.flatnonzero(np.bincount(*_entries(constraints.relations, n), constraints.relations.shape[0]))
@@ -122,8 +122,8 @@ def refuse_contradiction(constraints: Constraints) -> None:
 
 def _refuse(constraints: Constraints, cells: Positions) -> None:
     tables = constraints.tables
-    response, population = tables.topics[constraints.topic[cells[0]]]
-    names = [t.name for t in tables.tables if t.topic == (response, population)]
+    response, population = tables.response_keys[constraints.response_key[cells[0]]]
+    names = [t.name for t in tables.tables if t.response_key == (response, population)]
     raise InputError(
         f"the tables {', '.join(map(repr, names))} contradict each other: each adds up, but no set of records can have "
         f"all of them, for instance because a part of {response!r} would have to be negative. Check that they are "

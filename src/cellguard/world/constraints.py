@@ -17,9 +17,9 @@ import numpy.typing as npt
 from cellguard.arrays import BoolArray, Positions
 from cellguard.table.relations import Relations
 from cellguard.table.tableset import TableSet
-from cellguard.world.atoms import TableView, TooLarge
 from cellguard.world.builder import Builder, ResponseClusters
 from cellguard.world.clusters import build_response
+from cellguard.world.cover_cells import TableView, TooLarge
 from cellguard.world.responses import tie_equations
 from cellguard.world.table_views import view
 
@@ -39,7 +39,7 @@ class Constraints:
 
     tables: TableSet
     relations: Relations
-    topic: Positions
+    response_key: Positions
     crossing: BoolArray
     empty: BoolArray
     occupied: BoolArray
@@ -49,24 +49,24 @@ class Constraints:
 
     def extend(self, listed: npt.NDArray[T], between: npt.NDArray[T] | bool | float) -> npt.NDArray[T]:
         """Return one array over all cells from one over the listed ones and a filling for those between."""
-        return np.concatenate([listed, np.broadcast_to(np.asarray(between, listed.dtype), len(self.topic))])
+        return np.concatenate([listed, np.broadcast_to(np.asarray(between, listed.dtype), len(self.response_key))])
 
-    def by_topic(self, listed: npt.NDArray[T]) -> npt.NDArray[T]:
+    def by_response_key(self, listed: npt.NDArray[T]) -> npt.NDArray[T]:
         """Return a property of the listed cells for all cells: between, that of another cell of the same response."""
-        some = np.zeros(len(self.tables.topics), np.intp)
+        some = np.zeros(len(self.tables.response_keys), np.intp)
         for table, cells in zip(self.tables.tables, self.tables.cells_of, strict=True):
-            some[self.tables.topics.index(table.topic)] = cells[0]
-        return self.extend(listed, listed[some][self.topic])
+            some[self.tables.response_keys.index(table.response_key)] = cells[0]
+        return self.extend(listed, listed[some][self.response_key])
 
     def cell_name(self, cell: int) -> str:
         """Return a cell as 'turnover: North/B'; of a latent cell, in words which part of the world it is."""
         if cell < len(self.tables):
             return self.tables.cell_name(cell)
-        response = self.tables.topics[int(self.topic[cell - len(self.tables)])][0]
-        for room in (room for house in self.responses for room in house.rooms):
+        response = self.tables.response_keys[int(self.response_key[cell - len(self.tables)])][0]
+        for room in (room for clusters in self.responses for room in clusters.rooms):
             atom = np.flatnonzero(room.cell == cell)
             if len(atom):
-                words = [f"{name} part {int(column[atom[0]])}" for name, column in room.atoms.items()]
+                words = [f"{name} part {int(column[atom[0]])}" for name, column in room.cover_cells.items()]
                 return f"an unpublished cell of {response} ({', '.join(words)})"
         return f"an unpublished cell of {response}"
 
@@ -90,21 +90,21 @@ def constrain_tables(
     ]
     builder = Builder(tables, views, crossing, most)
     responses, open_ = [], []
-    for number, topic in enumerate(tables.topics):
+    for number, response_key in enumerate(tables.response_keys):
         try:
-            responses.append(build_response(builder, number, topic))
+            responses.append(build_response(builder, number, response_key))
         except TooLarge:
-            names = [tables.tables[i].name for i in builder.own(topic)]
+            names = [tables.tables[i].name for i in builder.own(response_key)]
             open_.append(f"the tables {', '.join(names)} cross in more than {most:,} combinations, too many to look at")
     try:
-        open_ += tie_equations(builder, {house.topic: house for house in responses})
+        open_ += tie_equations(builder, {clusters.response_key: clusters for clusters in responses})
     except TooLarge:
         open_.append("an equation ties tables whose groupings do not nest")
     open_ += [] if crossing else _crossings(tables, responses)
     return Constraints(
         tables,
         builder.relations(),
-        np.array(builder.topic, np.intp),
+        np.array(builder.response_key, np.intp),
         np.array(builder.crosses, bool),
         builder.empty,
         np.concatenate([builder.occupied, np.array(builder.occupied_between, bool)]),
@@ -116,5 +116,5 @@ def constrain_tables(
 
 def _crossings(tables: TableSet, responses: Sequence[ResponseClusters]) -> list[str]:
     """Name the tables that form cycles."""
-    rooms = [room for house in responses for room in house.rooms if room.crossing]
+    rooms = [room for clusters in responses for room in clusters.rooms if room.crossing]
     return [f"the tables {', '.join(tables.tables[i].name for i in room.tables)} cross each other" for room in rooms]

@@ -9,22 +9,22 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, Positions
 from cellguard.table.apriori import State
-from cellguard.table.numbering import Topic
+from cellguard.table.numbering import ResponseKey
 from cellguard.table.table import Table
-from cellguard.world.atoms import TableView
 from cellguard.world.builder import Builder, ResponseCluster
+from cellguard.world.cover_cells import TableView
 
 
-def as_others_see(sight: TableView) -> TableView:
+def as_others_see(view: TableView) -> TableView:
     """Return a table as other responses see it: where it counts 0, there is nobody, as where it has no row."""
-    return replace(sight, there=somebody(sight)) if sight.table.is_count else sight
+    return replace(view, there=somebody(view)) if view.table.is_count else view
 
 
-def somebody(sight: TableView) -> BoolArray:
+def somebody(view: TableView) -> BoolArray:
     """Return which rows of a table hold a respondent; a suppressed count may stand as 0 where it is not known."""
-    table = sight.table
+    table = view.table
     if table.is_count:
-        unknown = table.apriori.has(State.secondary) & (not sight.values_known)
+        unknown = table.apriori.has(State.secondary) & (not view.values_known)
         return np.asarray((table.value != 0) | unknown, bool)
     return np.ones(len(table), bool) if table.facts.count is None else np.asarray(table.facts.count > 0, bool)
 
@@ -64,20 +64,20 @@ def _covers(builder: Builder, large: int, small: int) -> bool:
     return builder.views[small].refined_by(labels)
 
 
-def _has_gaps(sight: TableView) -> bool:
+def _has_gaps(view: TableView) -> bool:
     """Whether a table says of some combination of its codes that there is nobody."""
     room = 1.0
-    for shown, column in zip(sight.views.values(), sight.table.codes, strict=True):
+    for shown, column in zip(view.views.values(), view.table.codes, strict=True):
         if shown.rest.any():
             return True
         room *= len(np.unique(column))
-    return int(sight.there.sum()) < room
+    return int(view.there.sum()) < room
 
 
 def mark_occupied(
     builder: Builder,
     number: int,
-    topic: Topic,
+    response_key: ResponseKey,
     rooms: Sequence[ResponseCluster],
     own: Sequence[int],
     others: Sequence[int],
@@ -93,7 +93,7 @@ def mark_occupied(
         if table.zeros == "possible":
             some &= single | value
         rows = np.flatnonzero(some)
-        cell = tables.locate(topic, i, rows)
+        cell = tables.locate(response_key, i, rows)
         listed = ~table.unpublished | (table.release == "earlier")  # which lists what it suppresses
         # A row that is not listed is known from its value, which attackers may derive from others, or from its
         # single code.
@@ -132,17 +132,17 @@ def _occupy_between(
     builder: Builder, number: int, other: int, rows: Positions, rooms: Sequence[ResponseCluster]
 ) -> None:
     """Say of another response's finest rows, which this one does not list, that there is somebody."""
-    sight = builder.views[other]
-    wanted = np.zeros(len(sight.table), bool)
+    view = builder.views[other]
+    wanted = np.zeros(len(view.table), bool)
     wanted[rows] = True
     for room in rooms:
-        if not sight.refined_by(room.labels) or not len(room):
+        if not view.refined_by(room.labels) or not len(room):
             continue
-        for row in sight.locate(room.labels, room.atoms):
-            atoms = np.flatnonzero((row >= 0) & wanted[np.maximum(row, 0)])
-            if not len(atoms):
+        for row in view.locate(room.labels, room.cover_cells):
+            cover_cells = np.flatnonzero((row >= 0) & wanted[np.maximum(row, 0)])
+            if not len(cover_cells):
                 continue
-            named, group = np.unique(row[atoms], return_inverse=True)
+            named, group = np.unique(row[cover_cells], return_inverse=True)
             wholes = builder.between(len(named), number, crossing=room.crossing, occupied=True)
-            builder.tie(wholes, group, room.cell[atoms])
+            builder.tie(wholes, group, room.cell[cover_cells])
         return

@@ -28,25 +28,25 @@ from cellguard.world.world import World
 MOST = 200_000  # cells of such a table up to which it is judged
 
 
-def fitted_table(world: World, house: ResponseClusters, number: int, name: str, most: int = MOST) -> Table | None:
+def fitted_table(world: World, clusters: ResponseClusters, number: int, name: str, most: int = MOST) -> Table | None:
     """Return a table of the cells in a cluster of a response, with counts that fit; None if it has too many cells.
 
     It is None, too, if tables of other responses divide dimensions that the response's own do not have.
     """
-    room = house.rooms[number]
-    own = [t for t in world.tables.tables if t.topic == house.topic]
+    room = clusters.rooms[number]
+    own = [t for t in world.tables.tables if t.response_key == clusters.response_key]
     dimensions = {d.name: d for t in own for d in t.dimensions}
     if not 0 < len(room) <= most or not room.labels or not set(room.labels) <= set(dimensions):
         return None
     by = tuple(dimensions[name] for name in room.labels)
-    named = [_Codes.of(d, room.labels[d.name], room.atoms[d.name]) for d in by]
-    lattice = build_lattice(by, [axis.leaf[room.atoms[d.name]] for axis, d in zip(named, by, strict=True)])
+    named = [_Codes.of(d, room.labels[d.name], room.cover_cells[d.name]) for d in by]
+    lattice = build_lattice(by, [axis.leaf[room.cover_cells[d.name]] for axis, d in zip(named, by, strict=True)])
     codes = lattice.codes
     rows = np.flatnonzero(np.logical_and.reduce([axis.shown[c] for axis, c in zip(named, codes, strict=True)]))
     if len(rows) > most:
         return None
-    atoms = np.bincount(lattice.leaf, world.value[room.cell], lattice.combinations)
-    value = np.asarray((cells_by_leaves(lattice) @ atoms)[rows], float)
+    cover_cells = np.bincount(lattice.leaf, world.value[room.cell], lattice.combinations)
+    value = np.asarray((cells_by_leaves(lattice) @ cover_cells)[rows], float)
     told = [table.tolerance for table in own if table.tolerance is not None]
     table = Table(
         name=name,
@@ -54,8 +54,8 @@ def fitted_table(world: World, house: ResponseClusters, number: int, name: str, 
         codes=tuple(column[rows] for column in codes),
         facts=Facts({Total(): value, Count(): value}),
         apriori=Apriori.silent(len(rows)),
-        response=house.topic[0],
-        population=house.topic[1],
+        response=clusters.response_key[0],
+        population=clusters.response_key[1],
         is_count=True,
         zeros="possible",
         decimals=max(table.decimals for table in own),
@@ -79,10 +79,10 @@ class _Codes:
     leaf: IntArray
 
     @classmethod
-    def of(cls, dimension: Dimension, labels: Labels, atoms: LongArray) -> _Codes:
+    def of(cls, dimension: Dimension, labels: Labels, cover_cells: LongArray) -> _Codes:
         """Look at the codes as far as they hold parts that ``cover cells`` have: nobody is in the others."""
         occurs = np.zeros(int(labels.max()) + 1, bool)
-        occurs[atoms] = True
+        occurs[cover_cells] = True
         size = np.bincount(labels)
         part = dict(zip(dimension.main.leaves, labels.tolist(), strict=True))
         shown = np.zeros(len(dimension.codes), bool)

@@ -1,7 +1,7 @@
 """Which sums of unsafe cells are nearly those of a single holding.
 
 Nearly known sums matter where one holding is behind several cells: each may move far, but only against the others. So
-the cells in which a holding has a stake are added up, whatever the relations tell (for that see `told_sums`).
+the cells in which a holding has a stake are added up, whatever the relations tell (for that see `determined_sums`).
 """
 
 from __future__ import annotations

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cellguard.table.numbering import Topic
-from cellguard.world.atoms import TooLarge, length
+from cellguard.table.numbering import ResponseKey
 from cellguard.world.builder import Builder, ResponseClusters
 from cellguard.world.clusters import listed, shared
+from cellguard.world.cover_cells import TooLarge, length
 from cellguard.world.table_views import Labels, coarsest
 
 
-def tie_equations(builder: Builder, responses: Mapping[Topic, ResponseClusters]) -> list[str]:
+def tie_equations(builder: Builder, responses: Mapping[ResponseKey, ResponseClusters]) -> list[str]:
     """Tie the cover cells of responses that an equation ties; name those equations that may tie more than is looked at.
 
     Parts of a whole are like the codes of one more dimension. They leave the hypergraph as it is if all parts have the
@@ -21,22 +21,24 @@ def tie_equations(builder: Builder, responses: Mapping[Topic, ResponseClusters])
     whole has too. With a minus sign a response is no part of another, and only one largest table will do.
     """
     tables, untied = builder.tables, []
-    once: set[Topic] = set()
+    once: set[ResponseKey] = set()
     for equation in tables.equations:
         for population in dict.fromkeys(t.population for t in tables.tables):
-            topics = [(name, population) for _, name in equation.terms]
-            if any(topic not in tables.topics for topic in topics):
+            response_keys = [(name, population) for _, name in equation.terms]
+            if any(response_key not in tables.response_keys for response_key in response_keys):
                 continue
-            shapes = [_shape(responses[topic]) if topic in responses else None for topic in topics]
+            shapes = [
+                _shape(responses[response_key]) if response_key in responses else None for response_key in response_keys
+            ]
             signs = [sign for sign, _ in equation.terms]
-            again = bool(once & set(topics[1:]))
-            once |= set(topics[1:])
+            again = bool(once & set(response_keys[1:]))
+            once |= set(response_keys[1:])
             shared = _shared_shapes(shapes, signs, again)
             if shared is None:
                 untied.append(f"the equation {equation} ties tables that are not of one shape")
                 continue
             for shape in shared:
-                _tie_sums(builder, [responses[topic] for topic in topics], signs, shape)
+                _tie_sums(builder, [responses[response_key] for response_key in response_keys], signs, shape)
     return untied
 
 
@@ -75,8 +77,8 @@ def _tie_sums(
         common[name] = labels
     groups, columns = shared(common, rooms)
     combinations = length(columns)
-    for house, room, sign, group in zip(responses, rooms, signs, groups, strict=True):
-        own = builder.own(house.topic)
+    for clusters, room, sign, group in zip(responses, rooms, signs, groups, strict=True):
+        own = builder.own(clusters.response_key)
         cell = listed(builder, room, own, common, columns)
         there = np.flatnonzero(cell >= 0)
         rest = np.flatnonzero(cell[group] < 0)
@@ -88,7 +90,7 @@ def _tie_sums(
     builder.height += combinations
 
 
-def _shape(house: ResponseClusters) -> frozenset[frozenset[str]]:
+def _shape(clusters: ResponseClusters) -> frozenset[frozenset[str]]:
     """Return the dimensions of the largest clusters of a response."""
-    sets = {frozenset(room.labels) for room in house.rooms}
+    sets = {frozenset(room.labels) for room in clusters.rooms}
     return frozenset(one for one in sets if not any(one < other for other in sets))

@@ -70,7 +70,7 @@ class World:
         constraints = replace(
             self.constraints,
             relations=relations,
-            topic=self.constraints.topic[between],
+            response_key=self.constraints.response_key[between],
             crossing=self.constraints.crossing[between],
             occupied=self.constraints.occupied[keep],
         )
@@ -80,7 +80,7 @@ class World:
     @property
     def between(self) -> int:
         """How many latent cells there are."""
-        return len(self.constraints.topic)
+        return len(self.constraints.response_key)
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -88,25 +88,25 @@ class World:
         return self.constraints.open
 
     @property
-    def topic_counts(self) -> tuple[bool, ...]:
+    def counts_of_response(self) -> tuple[bool, ...]:
         """Which responses, in the order of the responses, are frequencies."""
-        kinds = {t.topic: t.is_count for t in self.tables.tables}
-        return tuple(kinds[topic] for topic in self.tables.topics)
+        kinds = {t.response_key: t.is_count for t in self.tables.tables}
+        return tuple(kinds[response_key] for response_key in self.tables.response_keys)
 
     @cached_property
     def is_count(self) -> BoolArray:
         """Which cells are frequencies."""
-        return self.constraints.by_topic(self.tables.is_count)
+        return self.constraints.by_response_key(self.tables.is_count)
 
     @cached_property
     def never_negative(self) -> BoolArray:
         """Which cells are counts, or sums of weights, and so not below 0 whatever values may be."""
-        return self.constraints.by_topic(self.tables.never_negative)
+        return self.constraints.by_response_key(self.tables.never_negative)
 
     @cached_property
     def unit(self) -> FloatArray:
         """One unit of the last decimal in which each cell is, or would be, published."""
-        return self.constraints.by_topic(self.tables.unit)
+        return self.constraints.by_response_key(self.tables.unit)
 
     @cached_property
     def empty(self) -> BoolArray:
@@ -131,9 +131,9 @@ def see_world(tables: TableSet, knowledge: Knowledge, *, run: Run = UNWATCHED) -
     constraints = constrain_tables(tables, crossing=knowledge.crossing)
     refuse_contradiction(constraints)
     low, high = listed_bounds(tables, knowledge)
-    is_count = constraints.by_topic(tables.is_count)
-    n, between = len(tables), len(constraints.topic)
-    lower = np.concatenate([low, least_between(knowledge, constraints.by_topic(tables.never_negative)[n:])])
+    is_count = constraints.by_response_key(tables.is_count)
+    n, between = len(tables), len(constraints.response_key)
+    lower = np.concatenate([low, least_between(knowledge, constraints.by_response_key(tables.never_negative)[n:])])
     lower = np.where(constraints.occupied & is_count, np.maximum(lower, 1.0), lower)
     value = np.concatenate([tables.value, complete(constraints, lower[n:], is_count[n:], run=run)])
     lower = np.minimum(lower, value)  # a row may be listed although it counts 0

@@ -132,7 +132,7 @@ def check(seed, count):
 
 
 ENDS = [0, 120, 1000, 2000, 3000, 4000, 5000]
-MARKS = [[], *[[pytest.mark.long]] * 2, *[[pytest.mark.endless]] * 3]
+MARKS = [[], [pytest.mark.long], *[[pytest.mark.endless]] * 4]
 PARTS = [pytest.param(*ends, marks=marks) for ends, marks in zip(itertools.pairwise(ENDS), MARKS, strict=True)]
 
 

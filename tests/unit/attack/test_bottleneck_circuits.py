@@ -30,54 +30,56 @@ def filled(seed):
     needs = cg.require(cg.assess(table, [cg.PPercent(10)]))
     grains = grains_of(needs.world)
     problem = pose(needs, needs.primary | (rng.random(len(needs.tables)) < 0.5), grains)
-    standing = stand(problem, grains, needs, contributions_of(needs.tables))
-    book = InsiderProofSearch(standing, Neighbours(problem.matrix, problem.whole), UNWATCHED)
-    enter_widest(book, np.ones(len(problem.cells), bool))
-    return book
+    knowledge = stand(problem, grains, needs, contributions_of(needs.tables))
+    prover = InsiderProofSearch(knowledge, Neighbours(problem.matrix, problem.whole), UNWATCHED)
+    enter_widest(prover, np.ones(len(problem.cells), bool))
+    return prover
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_every_circuit_is_a_move_and_whoever_it_contradicts_notices_it(seed):
-    book = filled(seed)
-    standing, problem = book.standing, book.standing.problem
-    noticing = {number: notices for entries in book.served.values() for _, notices, number in entries}
+    prover = filled(seed)
+    knowledge, problem = prover.knowledge, prover.knowledge.problem
+    noticing = {number: notices for entries in prover.served.values() for _, notices, number in entries}
     assert noticing
     for number, notices in noticing.items():
-        move = book.moves[number]
+        move = prover.moves[number]
         n = np.zeros(len(problem.cells), np.int64)
         n[move.variables] = move.n
         assert move.denominator == 1 and not (problem.matrix @ n).any()
         assert (-problem.down <= n).all() and (n <= problem.up).all()
         contradicted = set()
         for cell in move.variables.tolist():
-            part = slice(standing.start[cell], standing.start[cell + 1])
-            left = standing.value[cell] + n[cell]
-            contradicted |= {int(w) for w, y in zip(standing.who[part], standing.amount[part], strict=True) if y > left}
-            contradicted |= {int(standing.owner[cell])} - {-1}
+            part = slice(knowledge.start[cell], knowledge.start[cell + 1])
+            left = knowledge.value[cell] + n[cell]
+            contradicted |= {
+                int(w) for w, y in zip(knowledge.who[part], knowledge.amount[part], strict=True) if y > left
+            }
+            contradicted |= {int(knowledge.owner[cell])} - {-1}
         assert notices == contradicted
 
 
 def test_circuits_prove_most_and_programs_take_nothing_back():
     proven = unsafe = 0
     for seed in range(6):
-        book = filled(seed)
-        before = book.unproven()
-        stuck = {pair.cell for pair in settle_among(book, np.ones(len(before), bool))}
+        prover = filled(seed)
+        before = prover.unproven()
+        stuck = {pair.cell for pair in settle_among(prover, np.ones(len(before), bool))}
         assert stuck <= set(np.flatnonzero(before).tolist())
-        unsafe += int(book.target.sum()) - len(stuck)
-        proven += int(book.target.sum()) - int(before.sum())
+        unsafe += int(prover.target.sum()) - len(stuck)
+        proven += int(prover.target.sum()) - int(before.sum())
     assert proven > 0.8 * unsafe
 
 
 def test_moves_are_checked_many_at_a_time():
-    book = filled(3)
-    moves = [*book.moves[:5], book.moves[0].reversed()]
+    prover = filled(3)
+    moves = [*prover.moves[:5], prover.moves[0].reversed()]
     wrong = type(moves[0])(moves[0].variables, moves[0].n + np.eye(len(moves[0].n), dtype=int)[0], 1)
     stack = Stack.of([*moves, wrong])
-    matrix = book.neighbours.matrix
+    matrix = prover.neighbours.matrix
     assert stack.still(matrix.T.tocsr()).tolist() == [True] * 6 + [False]
     assert Stack.of([]).still(matrix.T.tocsr()).tolist() == []
-    assert [len(who) for who in book.standing.notices(Stack.of([]))] == []
+    assert [len(who) for who in prover.knowledge.notices(Stack.of([]))] == []
     for number, move in enumerate(moves):
-        alone = book.standing.notices(Stack.of([move]))[0]
-        assert np.array_equal(alone, book.standing.notices(stack)[number])
+        alone = prover.knowledge.notices(Stack.of([move]))[0]
+        assert np.array_equal(alone, prover.knowledge.notices(stack)[number])

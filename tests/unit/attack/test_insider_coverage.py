@@ -24,7 +24,7 @@ from cellguard.table.contributions import contributions_of
 from insider_cases import assessed, draw
 
 
-def knowledge(seed):
+def drawn_knowledge(seed):
     """What insiders know of a small table by chance of which all cells are suppressed; None if nothing is unsafe."""
     data, trees, rules, _ = draw(seed)
     needs = assessed(data, [trees], rules)
@@ -37,10 +37,10 @@ def knowledge(seed):
 
 def searched(seed):
     """The coverage of such a table after circuits and local programs."""
-    standing = knowledge(seed)
-    if standing is None:
+    knowledge = drawn_knowledge(seed)
+    if knowledge is None:
         return None
-    coverage = Coverage(system_of(standing))
+    coverage = Coverage(system_of(knowledge))
     hidden = np.ones(coverage.system.n, bool)
     enter_circuits(coverage, hidden, 5, run=UNWATCHED)
     search = Search.of(coverage, hidden, UNWATCHED)
@@ -48,7 +48,7 @@ def searched(seed):
     return coverage
 
 
-SOME = [pytest.param(k, 50, marks=pytest.mark.long) for k in range(100, 1_000, 50)]
+SOME = [pytest.param(k, 50, marks=pytest.mark.long if k < 400 else pytest.mark.endless) for k in range(100, 1_000, 50)]
 
 
 @pytest.mark.parametrize(("first", "many"), [(0, 12), *SOME])
@@ -58,28 +58,28 @@ def test_what_is_proven_is_proven_against_every_insider(first, many):
         coverage = searched(seed)
         if coverage is None:
             continue
-        standing, at = coverage.system.standing, coverage.system.at
-        book = InsiderProofSearch(standing, Neighbours(standing.problem.matrix, standing.problem.whole), UNWATCHED)
-        book.enter_hints(proof_of(coverage))
-        here = book.target & ~np.isin(at, coverage.open_cells())
-        assert not (book.unproven() & here).any()
+        knowledge, at = coverage.system.knowledge, coverage.system.at
+        prover = InsiderProofSearch(knowledge, Neighbours(knowledge.problem.matrix, knowledge.problem.whole), UNWATCHED)
+        prover.enter_hints(proof_of(coverage))
+        here = prover.target & ~np.isin(at, coverage.open_cells())
+        assert not (prover.unproven() & here).any()
         proven += int(here.sum())
     assert proven > many
 
 
 def test_asks_are_the_protection_levels_against_each_insider():
     for seed in range(20):
-        standing = knowledge(seed)
-        if standing is None:
+        knowledge = drawn_knowledge(seed)
+        if knowledge is None:
             continue
-        system = system_of(standing)
+        system = system_of(knowledge)
         coverage = Coverage(system)
         for cell in np.unique(coverage.asks.cell).tolist():
             some = list(coverage.of(cell))
             first, named = int(system.first[cell]), {int(coverage.asks.who[a]) for a in some}
-            others = [w for w in standing.contributors(first).tolist() if w != standing.owner[first]]
+            others = [w for w in knowledge.contributors(first).tolist() if w != knowledge.owner[first]]
             for who in {*others, ANYBODY, OUTSIDER}:
-                level = standing.asked(first, np.array([who])).rows()[0]
+                level = knowledge.asked(first, np.array([who])).rows()[0]
                 asked = {-1: 0, 1: 0, 0: 0}
                 for a in some:
                     if coverage.asks.who[a] == (who if who in named else ANYBODY):
@@ -184,3 +184,29 @@ def test_threads_change_nothing():
             assert np.array_equal(first.pattern.secondary, other.pattern.secondary)
             assert np.array_equal(first.hints.stack.n, other.hints.stack.n)
             assert np.array_equal(first.hints.stack.cells, other.hints.stack.cells)
+
+
+def test_what_is_peeled_off_is_in_no_move_of_the_cell():
+    dead = shrunk = 0
+    for seed in range(40):
+        knowledge = drawn_knowledge(seed)
+        if knowledge is None:
+            continue
+        coverage = Coverage(system_of(knowledge))
+        search = Search.of(coverage, np.random.default_rng(seed).random(coverage.system.n) < 0.7, UNWATCHED)
+        for ask in range(len(coverage.many)):
+            cell, need = int(coverage.asks.cell[ask]), int(coverage.asks.need[ask])
+            search.hidden[cell] = True
+            whole = search.room(np.flatnonzero(search.hidden), cell, coverage.asks.who[ask : ask + 1][:0])
+            live = search.programs.live(whole, cell, need)
+            among_all = search.programs.cheapest(whole, cell, need)
+            if live is None:
+                assert among_all is None
+                dead += 1
+                continue
+            among_live = search.programs.cheapest(live, cell, need)
+            assert (among_live is None) == (among_all is None)
+            assert among_all is None or not among_all[~np.isin(whole.cells, live.cells)].any()
+            shrunk += len(live.cells) < len(whole.cells)
+    assert dead > 10
+    assert shrunk > 10

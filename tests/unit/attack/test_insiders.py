@@ -57,16 +57,16 @@ def test_nothing_tells_respondents_that_they_are_alone_in_cells_that_no_table_li
     """They know that it is at least what they contribute, by themselves or together."""
     needs = assessed(rows((1, "A", 50), (2, "B", 30), *[(20 + i, "C", 9) for i in range(5)], *MANY), [REGION], RULES[0])
     judged = audit(needs, hiding(needs, "C"), insiders=contributions_of(needs.tables))
-    listed = judged.inside.standing
+    listed = judged.inside.knowledge
     names = [needs.tables.cell_name(cell) for cell in judged.problem.cells.tolist()]
     a, b, c = (names.index(f"t0: {code}") for code in "ABC")
     unlisted = replace(listed, unlisted=np.ones(len(listed.value), bool))
     more = Stack.of([Move(np.array([a, c]), np.array([1, -1]), 1), Move(np.array([a, c]), np.array([-1, 1]), 1)])
-    for standing, ends, noticing in ((listed, (0, 0), [0, 0]), (unlisted, (0, listed.problem.up[a]), [None, 0])):
-        assert tuple(limit[a] for limit in standing.limits(np.array([0]))) == ends
-        assert tuple(limit[b] for limit in Coalitions(standing, 2).limits([0, 1])) == (0, ends[1])
-        assert [next(iter(who.tolist()), None) for who in standing.notices(more)] == noticing
-        traces = [Coalitions(standing, 2).trace(more[number]) for number in range(2)]
+    for knowledge, ends, noticing in ((listed, (0, 0), [0, 0]), (unlisted, (0, listed.problem.up[a]), [None, 0])):
+        assert tuple(limit[a] for limit in knowledge.limits(np.array([0]))) == ends
+        assert tuple(limit[b] for limit in Coalitions(knowledge, 2).limits([0, 1])) == (0, ends[1])
+        assert [next(iter(who.tolist()), None) for who in knowledge.notices(more)] == noticing
+        traces = [Coalitions(knowledge, 2).trace(more[number]) for number in range(2)]
         assert [trace.noticed_by([0, 1]) for trace in traces] == [who is not None for who in noticing]
 
 

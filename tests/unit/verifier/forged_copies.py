@@ -91,13 +91,13 @@ def shown_in_parquet(f):
 def shown_in_workbook(f):
     def later(out):
         path = out / "release/tables.xlsx"
-        with zipfile.ZipFile(path) as book:
-            parts = {name: book.read(name) for name in book.namelist()}
+        with zipfile.ZipFile(path) as prover:
+            parts = {name: prover.read(name) for name in prover.namelist()}
         last = max(name for name in parts if "worksheets/sheet" in name)
         assert b">c<" in parts[last]
-        with zipfile.ZipFile(path, "w") as book:
+        with zipfile.ZipFile(path, "w") as prover:
             for name, content in parts.items():
-                book.writestr(name, content.replace(b">c<", b">2<") if name == last else content)
+                prover.writestr(name, content.replace(b">c<", b">2<") if name == last else content)
 
     f.later.append(later)
 
@@ -107,20 +107,20 @@ def in_workbook(name, old, new):
 
     def later(out):
         path = out / "release/tables.xlsx"
-        with zipfile.ZipFile(path) as book:
-            parts = [(part, book.read(part)) for part in book.infolist()]
-        with zipfile.ZipFile(path, "w") as book:
+        with zipfile.ZipFile(path) as prover:
+            parts = [(part, prover.read(part)) for part in prover.infolist()]
+        with zipfile.ZipFile(path, "w") as prover:
             for part, content in parts:
                 assert part.filename != name or old in content
-                book.writestr(part, content.replace(old, new, 1) if part.filename == name else content)
+                prover.writestr(part, content.replace(old, new, 1) if part.filename == name else content)
 
     return lambda f: f.later.append(later)
 
 
 def workbook_comment(f):
     def later(out):
-        with zipfile.ZipFile(out / "release/tables.xlsx", "a") as book:
-            book.comment = b"W/small has 2"
+        with zipfile.ZipFile(out / "release/tables.xlsx", "a") as prover:
+            prover.comment = b"W/small has 2"
 
     f.later.append(later)
 

@@ -124,12 +124,12 @@ def test_parquet_of_some_tables_only(out):
 def workbook(out, change):
     """Change the parts of the workbook: {name: content} in, the same out; digests are made anew."""
     path = out / "release/tables.xlsx"
-    with zipfile.ZipFile(path) as book:
-        parts = {name: book.read(name).decode() for name in book.namelist()}
+    with zipfile.ZipFile(path) as prover:
+        parts = {name: prover.read(name).decode() for name in prover.namelist()}
     parts = change(parts)
-    with zipfile.ZipFile(path, "w") as book:
+    with zipfile.ZipFile(path, "w") as prover:
         for name, content in parts.items():
-            book.writestr(name, content)
+            prover.writestr(name, content)
     seal(out)
     return failed(certificate(out))
 

@@ -17,12 +17,13 @@ from cellguard.verifier.verify import verify
 from unit.io import made_folders
 from unit.verifier import folders
 
-FORMATS = ["csv", "parquet", "html", "xlsx"]
+KNOWN = ["csv", "parquet", "html", "xlsx"]  # to the verifier alone
+FORMATS = [*KNOWN, "sbs", "sdmx"]
 
 
-def every_format(path):
+def every_format(path, formats=FORMATS):
     job = yaml.safe_load(path.read_text())
-    path.write_text(yaml.safe_dump(job | {"output": {**(job.get("output") or {}), "formats": FORMATS}}))
+    path.write_text(yaml.safe_dump(job | {"output": {**(job.get("output") or {}), "formats": formats}}))
     return Job.load(path)
 
 
@@ -33,6 +34,8 @@ def assert_rewritten(out):
     found = verify_folder(out / "internal/certificate.json")
     assert [check.detail for check in found.checks if not check.passed] == []
     assert not [name for name in found.not_checked if name.startswith("release/")]
+    sent = [path.name for path in (out / "internal").iterdir() if path.name.endswith((".sbs", ".sdmx.csv"))]
+    assert sent and not set(sent) & {name.rpartition("/")[2] for name in found.not_checked}
 
 
 @pytest.mark.parametrize("name", list(made_folders.ALL))
@@ -74,7 +77,7 @@ def _csv(text):
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     home = tmp_path_factory.mktemp("faces")
-    OutputFolder(home / "out").write(audit_job(every_format(made_folders.write_job(home, "linked"))))
+    OutputFolder(home / "out").write(audit_job(every_format(made_folders.write_job(home, "linked"), KNOWN)))
     with (home / "out/release/tables.xlsx").open("ab") as file:
         file.write(b"a hidden value")
     folders.seal(home / "out")

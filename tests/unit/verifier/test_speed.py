@@ -121,13 +121,13 @@ def crossing(folder, sizes, witnesses):
         tables.append((folders.spec(x + y, [x, y]), rows))
     clusters = {"turnover": [{"tables": ["ab", "ac", "bc"], "parts": dict.fromkeys(sizes, 0), "parent": None}]}
     certificate = folders.write(folder, folders.plan(tables, trees, [], clusters=clusters))
-    atoms = np.indices(tuple(sizes.values())).reshape(3, -1)
-    parts = {f"part:{d}": atoms[i].astype(np.int32) for i, d in enumerate(sizes)}
-    zero, many = np.zeros(atoms.shape[1], np.int32), atoms.shape[1]
+    cover_cells = np.indices(tuple(sizes.values())).reshape(3, -1)
+    parts = {f"part:{d}": cover_cells[i].astype(np.int32) for i, d in enumerate(sizes)}
+    zero, many = np.zeros(cover_cells.shape[1], np.int32), cover_cells.shape[1]
     between = {"group": zero, "cluster": zero, **parts, "value": np.full(many, 10)}
     pq.write_table(pa.table(between), folder / "internal/world.parquet")
     a, b = np.indices((sizes["a"], sizes["b"])).reshape(2, -1)
-    move = np.concatenate([(-1) ** (a + b) * sizes["c"], (-1) ** (atoms[0] + atoms[1])])
+    move = np.concatenate([(-1) ** (a + b) * sizes["c"], (-1) ** (cover_cells[0] + cover_cells[1])])
     row = np.concatenate([np.arange(a.size), np.arange(many)])
     table = np.repeat(np.array([0, -1], np.int32), [a.size, many])
     columns = {"witness": np.repeat(np.arange(witnesses, dtype=np.int32), row.size), "table": np.tile(table, witnesses)}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cellguard.world.told_sums import told_sums
+from cellguard.world.determined_sums import determined_sums
 
 
 def told(matrix, unknown):
-    return list(told_sums(sp.csr_array(np.array(matrix, float)), np.array(unknown, bool)).sums)
+    return list(determined_sums(sp.csr_array(np.array(matrix, float)), np.array(unknown, bool)).sums)
 
 
 def test_parts_of_a_known_whole_beside_a_known_one():

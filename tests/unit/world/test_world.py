@@ -67,7 +67,7 @@ def test_coarse_and_fine_codes_in_two_tables_are_tied_without_new_cells():
     fine = table("fine", "r", [("Total", 40), ("N1", 2), ("N2", 10), ("S1", 22), ("S2", 6)])
     linked = link([coarse, fine])
     constraints = constrain_tables(linked)
-    assert not len(constraints.topic)
+    assert not len(constraints.response_key)
     ends = constraints.relations.indptr
     sums = [{linked.cell_name(c) for c in constraints.relations.indices[a:b]} for a, b in pairwise(ends)]
     assert {"coarse: N", "fine: N1", "fine: N2"} in sums and {"coarse: S", "fine: S1", "fine: S2"} in sums

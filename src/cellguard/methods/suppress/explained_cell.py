@@ -22,7 +22,7 @@ from cellguard.table.pattern import Pattern
 from cellguard.table.sums import Sum
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
-from cellguard.world.told_sums import told_sums
+from cellguard.world.determined_sums import determined_sums
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -178,7 +178,7 @@ def _sums_without(needs: Requirements, pattern: Pattern, secondary: int, context
     relations = world.relations_with(context.known)
 
     def told(hidden: BoolArray) -> set[Sum]:
-        return set(told_sums(relations, world.extend(hidden & ~world.constraints.empty, True)).sums)
+        return set(determined_sums(relations, world.extend(hidden & ~world.constraints.empty, True)).sums)
 
     less = pattern.unknown.copy()
     less[secondary] = False

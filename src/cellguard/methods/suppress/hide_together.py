@@ -43,8 +43,8 @@ class Followers:
         leaders, cells = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for number, table in enumerate(tables.tables):
             for response in hide_with.get(table.name, ()):
-                topic = _topic(tables, table.name, table.population, response)
-                leader = tables.locate(topic, number, np.arange(len(table)))
+                response_key = _topic(tables, table.name, table.population, response)
+                leader = tables.locate(response_key, number, np.arange(len(table)))
                 shown = (leader >= 0) & ~table.unpublished
                 leaders.append(leader[shown])
                 cells.append(tables.cells_of[number][shown])
@@ -80,14 +80,14 @@ def hidden_with(pattern: Pattern, job: Job) -> dict[int, list[str]]:
 
 
 def _topic(tables: TableSet, table: str, population: str, response: str) -> tuple[str, str]:
-    topic = (response, population)
-    if topic not in tables.topics:
-        known = sorted(name for name, people in tables.topics if people == population)
+    response_key = (response, population)
+    if response_key not in tables.response_keys:
+        known = sorted(name for name, people in tables.response_keys if people == population)
         raise InputError(
             f"table {table!r} is to be suppressed with {response!r}, but no table of its population has that response"
             f"{did_you_mean(response, known)}"
         )
-    return topic
+    return response_key
 
 
 def suppress_together(

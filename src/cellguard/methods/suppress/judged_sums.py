@@ -24,9 +24,9 @@ from cellguard.table.apriori import State
 from cellguard.table.pattern import Pattern
 from cellguard.table.sums import JudgedSums, RecordSums, Stakes, Sum, SumTable, parts_matrix
 from cellguard.table.tableset import TableSet, with_sums
+from cellguard.world.determined_sums import determined_sums
 from cellguard.world.holding_sums import holding_sums
-from cellguard.world.nearly_told import nearly_told
-from cellguard.world.told_sums import told_sums
+from cellguard.world.nearly_determined import nearly_determined
 
 _AT_ONCE = 200  # unsafe sums that become cells together: most others go when these are protected
 
@@ -59,7 +59,7 @@ class SumSearch:
         n = len(self._base.tables)
         unknown = world.extend(pattern.unknown[:n] & ~world.constraints.empty, True)
         relations = world.relations_with(self._known)
-        told = told_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
+        told = determined_sums(relations, unknown, self._base.tables.relations.shape[0], first=n)
         self._told = told.sums
         self._beyond = told.beyond
         beside = self._beside(records, relations, unknown)
@@ -98,7 +98,7 @@ class SumSearch:
         world = needs.world
         level = float(max(needs.lower.max(), needs.upper.max()))
         room = world.value - world.lower, world.upper - world.value
-        return nearly_told(relations, unknown, room, level, self._base.tables.relations.shape[0], first=n)
+        return nearly_determined(relations, unknown, room, level, self._base.tables.relations.shape[0], first=n)
 
     def _protect(self, sums: Sequence[Sum], most: int) -> None:
         """Make unsafe sums cells of the assessment, as many as may be new, those of fewest cells first."""

@@ -19,8 +19,8 @@ from cellguard.io.stored_explanations import write_explanations
 from cellguard.machine import memory_taken, memory_there
 from cellguard.methods.suppress.files.cell_tables import write_cells
 from cellguard.methods.suppress.files.certificate import write_certificate
-from cellguard.methods.suppress.files.sdmx_cells import write_sdmx_cells
 from cellguard.methods.suppress.files.seed_file import write_seed
+from cellguard.methods.suppress.files.transmission import write_transmissions
 from cellguard.methods.suppress.judged_sums import SumSearch, on_grown
 from cellguard.methods.suppress.reinforce import SLACKS, can_be_reinforced, reinforced
 from cellguard.methods.suppress.report.signing import Baseline
@@ -154,10 +154,9 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         return audit_words(outcome.summary, written, cured=outcome.release is not None)
 
     def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
-        """Write every cell with status and reasons, facts and explanations, and the seed of random costs."""
+        """Write every cell with status and reasons, facts, explanations, what is to be sent, and the seed of costs."""
         write_cells(inside, outcome.protected)
-        if "sdmx" in outcome.job.formats:
-            write_sdmx_cells(inside, outcome.protected)
+        write_transmissions(inside, outcome.protected, outcome.job.formats)
         write_explanations(inside / EXPLANATIONS, outcome.protected.explanations, outcome.protected.findings.tables)
         chosen = outcome.protected.suppression
         if chosen is not None and chosen.seed is not None:

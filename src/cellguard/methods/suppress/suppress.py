@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.attack.insider_hints import Hints
 from cellguard.attack.insider_pairs import Hint
-from cellguard.errors import NotProtected, Stopped
+from cellguard.errors import InputError, NotProtected, Stopped
 from cellguard.methods.suppress.advice import advice
 from cellguard.methods.suppress.costs import Cost, costs_by
 from cellguard.methods.suppress.determined import publish_determined
@@ -161,6 +161,10 @@ def suppress(
     >>> suppress(needs).pattern.secondary.tolist(), suppress(needs, "constant").cost
     ([False, False, False, True], 1.0)
     """
+    if not isinstance(needs, Requirements):
+        raise InputError(
+            f"suppress takes what cg.require gives, not {type(needs).__name__}; from a frame or a file take cg.protect"
+        )
     name = engine if isinstance(engine, str) else usual_engine(needs) if engine is None else ""
     choose = engine_named(name) if engine is None or isinstance(engine, str) else engine
     costs = costs_by(needs.tables, needs.primary, cost)

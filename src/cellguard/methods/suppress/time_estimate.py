@@ -17,7 +17,7 @@ from cellguard.protection import Requirements
 _FLAT = 2.6  # relations per cell of the two-dimensional tables that the figures for a cell come from
 _MANY = 35_000  # unsafe cells from which on programs get longer with their number
 _DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick effort
-_INSIDE = 3.5e-3  # seconds for an unsafe cell of a two-dimensional table where respondents are looked at
+_INSIDE = 3e-3  # seconds for an unsafe cell of a two-dimensional table where respondents are looked at
 _PROCESS, _ROOM, _SUMS = 0.2, 7e-4, 3.0  # GiB of a process, for the square root of the cells, and times that for sums
 _CROSSED, _INSIDERS = 1e-6, 3e-6  # GiB for each crossing cell, and for each cell where respondents are looked at
 _MASTERS = 15  # seconds of whole masters, which settle smaller sets at once and are too large for larger ones
@@ -88,9 +88,9 @@ class TimeEstimate:
         """Return about how long it takes to make a pattern safe against respondents, too, with the proof of that.
 
         >>> round(TimeEstimate(4_623, 2_295, 2.63).seconds_inside())
-        8
+        7
         """
-        return _INSIDE * self.unsafe * (self.relations / _FLAT) ** 4.7
+        return _INSIDE * self.unsafe * (self.relations / _FLAT) ** 3.6
 
     def memory(self, *, insiders: bool = False) -> float:
         """Return about how many GiB the work takes at most, with what a process has to begin with.

@@ -101,9 +101,10 @@ def test_not_proven_names_the_cells_and_what_to_do(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(20))
 def test_small_sets_go_to_the_optimum_by_default(seed):
-    assert suppress(needs_of(seed, rows=7, columns=9)).gap == 0
+    found = suppress(needs_of(seed, rows=6 + seed % 9, columns=7 + seed % 6), ("value", "constant")[seed % 2])
+    assert found.gap == 0 and found.cost > 0
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -63,7 +63,8 @@ INSIDE = [
     (TimeEstimate(4_623, 2_295, 2.63), 11.0),
     (TimeEstimate(6_081, 1_084, 2.54), 4.0),
     (TimeEstimate(15_568, 8_438, 3.69), 170),
-    (TimeEstimate(29_778, 24_144, 2.89), 126),
+    (TimeEstimate(29_778, 24_144, 2.89), 55),
+    (TimeEstimate(54_670, 42_373, 2.8), 240),
 ]
 
 

@@ -49,7 +49,7 @@ _WALK = 10  # coalitions that take as long to look at as a cell
 class Mender:
     """A pattern while it is mended: which cells that may be suppressed are, and what is proven through them."""
 
-    book: InsiderProofSearch
+    prover: InsiderProofSearch
     hidden: BoolArray
     cost: FloatArray
     free: BoolArray
@@ -59,54 +59,54 @@ class Mender:
     through: dict[int, set[int]] = field(default_factory=dict)
     relying: dict[int, set[int]] = field(default_factory=dict)
 
-    def find(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
+    def find(self, prover: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
         """Return a short move through suppressed cells: a close one, or else one from afar."""
-        rooms, size = book.rooms(goal.cells[0], insiders), 0
-        if hopeless_among(book, goal, rooms, self.hidden):
+        rooms, size = prover.rooms(goal.cells[0], insiders), 0
+        if hopeless_among(prover, goal, rooms, self.hidden):
             return None
         for step in (CLOSE, WIDE, FAR) if self.hidden.sum() <= _WHOLE else (CLOSE, WIDE):
-            cells = near_among(book, goal, self.hidden, step)
+            cells = near_among(prover, goal, self.hidden, step)
             if len(cells) > size:
-                move = book.cheapest(cells, goal, rooms)
+                move = prover.cheapest(cells, goal, rooms)
                 if move is not None:
                     return move
             size = len(cells)
         return None
 
-    def hide(self, book: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
+    def hide(self, prover: InsiderProofSearch, goal: Goal, insiders: LongArray) -> Move | None:
         """Return the cheapest move through suppressed and other cells, and suppress these."""
-        rooms, nothing = book.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
+        rooms, nothing = prover.rooms(goal.cells[0], insiders), np.zeros(len(self.hidden), bool)
         best, price, among = None, np.inf, np.zeros(0, np.intp)
         for step in _HIDING:
-            cells = book.neighbours.near(goal.cells, step, self.hidden, nothing)
-            move = self._cheapest(book, cells, goal, rooms, np.ones(len(self.hidden)))
+            cells = prover.neighbours.near(goal.cells, step, self.hidden, nothing)
+            move = self._cheapest(prover, cells, goal, rooms, np.ones(len(self.hidden)))
             paid = np.inf if move is None else self._price(move)
             if best is not None and paid >= 0.98 * price:
                 break
             if move is not None:
                 best, price, among = move, paid, cells
         if best is not None:
-            best = self._scaled(book, among, goal, rooms, best)
+            best = self._scaled(prover, among, goal, rooms, best)
             self.hidden[best.variables] = True
         return best
 
     def _price(self, move: Move) -> float:
         return float(self.cost[move.variables[~self.hidden[move.variables]]].sum())
 
-    def _scaled(self, book: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, best: Move) -> Move:
+    def _scaled(self, prover: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, best: Move) -> Move:
         """Return a cheaper move, if there is one, by scaling the slopes until each used cell pays its whole cost."""
         move, size = best, np.ones(len(self.hidden))
         for _ in range(_SCALINGS):
             amount = np.abs(move.n) / (move.denominator * abs(goal.amount))
             size[move.variables] = np.clip(amount, 1e-4, None)
-            again = self._cheapest(book, cells, goal, rooms, size)
+            again = self._cheapest(prover, cells, goal, rooms, size)
             if again is None or self._price(again) >= self._price(best) * (1 - 1e-9):
                 break
             move = best = again
         return best
 
     def _cheapest(
-        self, book: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, size: FloatArray
+        self, prover: InsiderProofSearch, cells: Positions, goal: Goal, rooms: Rooms, size: FloatArray
     ) -> Move | None:
         """Return the cheapest move through some cells, where a published one costs as if it moved by its ``size``."""
         paid = self.cost[cells][~self.hidden[cells]]
@@ -115,66 +115,66 @@ class Mender:
         raised = Rooms(
             rooms.down, rooms.up, rooms.calm, rooms.price + slope, rooms.dear + slope, rooms.price_up + slope
         )
-        return book.cheapest(cells, goal, raised)
+        return prover.cheapest(cells, goal, raised)
 
     def prove(self) -> None:
         """Prove all unsafe cells against all insiders, suppressing what that takes, as far as that can be had.
 
         What was suppressed for some gives others new circuits: so after every few of them these are looked for again.
         """
-        book, tried = self.book, set[int]()
-        enter_widest(book, self.hidden)
+        prover, tried = self.prover, set[int]()
+        enter_widest(prover, self.hidden)
         self._prove_in_groups()
         while stuck := [cell for cell in self._open() if cell not in tried]:
             before = self.hidden.copy()
             for cell in stuck[: max(len(stuck) // _BATCHES, _FEW)]:
-                if book.is_spent():
+                if prover.is_spent():
                     return
                 tried.add(cell)
-                if book.settle_cell(cell, self.find):
-                    book.settle_cell(cell, self.hide)
+                if prover.settle_cell(cell, self.find):
+                    prover.settle_cell(cell, self.hide)
                 self.run.check()
             self.run.tell(f"{len(stuck):,} cells that need secondaries")
             if (self.hidden & ~before).any():
-                enter_widest(book, self.hidden, _AGAIN)
+                enter_widest(prover, self.hidden, _AGAIN)
 
     def _prove_in_groups(self) -> None:
         """Prove what can be by pooled moves that nobody of a group notices, suppressing what that takes."""
-        book = self.book
-        dominant = dominating(book, book.unproven())
-        for turn, most in enumerate(_NEARLY if pays(book) else ()):
-            if is_done(book):
+        prover = self.prover
+        dominant = dominating(prover, prover.unproven())
+        for turn, most in enumerate(_NEARLY if pays(prover) else ()):
+            if is_done(prover):
                 break
-            cells = book.unproven()
-            near = nearly(book, cells, most)
-            for group in groups(book, cells, dominant, turn):
-                left, total = int(book.unproven().sum()), int(book.target.sum())
+            cells = prover.unproven()
+            near = nearly(prover, cells, most)
+            for group in groups(prover, cells, dominant, turn):
+                left, total = int(prover.unproven().sum()), int(prover.target.sum())
                 self.run.left(left, total, "cells to prove against groups of respondents")
                 self.run.check()
-                enter_pooled(book, problem_of(book, group, cells), self.hidden)
-                short = problem_of(book, group, near)
+                enter_pooled(prover, problem_of(prover, group, cells), self.hidden)
+                short = problem_of(prover, group, near)
                 if short.is_needy:
                     self.hidden = hide_within(self.system, short, self.merged, self.hidden, run=self.run)
-                    enter_pooled(book, short, self.hidden)
-            enter_widest(book, self.hidden, _AGAIN)
+                    enter_pooled(prover, short, self.hidden)
+            enter_widest(prover, self.hidden, _AGAIN)
 
     def _open(self) -> list[int]:
         """Return the unsafe cells that are not proven, those that need most first, but for those that many notice."""
-        unproven = self.book.unproven()
-        cells = [cell for cell in self.book.targets() if unproven[cell]]
-        return sorted(cells, key=lambda cell: len(self.book.open(cell).who) > _CROWD)
+        unproven = self.prover.unproven()
+        cells = [cell for cell in self.prover.targets() if unproven[cell]]
+        return sorted(cells, key=lambda cell: len(self.prover.open(cell).who) > _CROWD)
 
     def clean(self, before: BoolArray) -> None:
         """Publish cells that were not suppressed ``before``, dearest first, if all that moved through them finds a
         way.
         """
-        book = self.book
+        prover = self.prover
         kept: set[int] = set()
-        for cell in book.served:
+        for cell in prover.served:
             kept.update(self._rely(cell, kept))
         self._enter(0)
         some = np.flatnonzero(self.hidden & ~self.free & ~before)
-        most = self._work() + _WORK * int(book.target.sum())
+        most = self._work() + _WORK * int(prover.target.sum())
         for cell in some[np.argsort(-self.cost[some], kind="stable")].tolist():
             if self._work() > most:
                 break
@@ -182,22 +182,22 @@ class Mender:
             self._publish(cell)
 
     def _work(self) -> int:
-        return self.book.looked + self.book.walked // _WALK
+        return self.prover.looked + self.prover.walked // _WALK
 
     def _publish(self, cell: int) -> None:
         """Publish a cell if everything is proven without it, unless that is for too many others to be looked at."""
-        book, moves = self.book, len(self.book.moves)
-        gone = self.through.get(cell, set()) - book.dead
-        users = sorted({user for number in gone for user in self.relying.get(number, ())} & book.closed)
+        prover, moves = self.prover, len(self.prover.moves)
+        gone = self.through.get(cell, set()) - prover.dead
+        users = sorted({user for number in gone for user in self.relying.get(number, ())} & prover.closed)
         if len(users) > _CROWD:
             return
-        book.dead |= gone
-        book.closed -= set(users)
+        prover.dead |= gone
+        prover.closed -= set(users)
         self.hidden[cell] = False
-        if any(book.settle_cell(user, self.find) for user in users):
+        if any(prover.settle_cell(user, self.find) for user in users):
             self.hidden[cell] = True
-            book.dead -= gone
-            book.closed |= set(users)
+            prover.dead -= gone
+            prover.closed |= set(users)
         else:
             for user in users:
                 self._rely(user)
@@ -205,15 +205,15 @@ class Mender:
 
     def _rely(self, user: int, kept: Container[int] = ()) -> list[int]:
         """Note which moves prove a cell."""
-        needed = self.book.needed(user, kept)
+        needed = self.prover.needed(user, kept)
         for number in needed:
             self.relying.setdefault(number, set()).add(user)
         return needed
 
     def _enter(self, first: int) -> None:
         """Note which moves, from a number on, go through cells that may be published again."""
-        for number in range(first, len(self.book.moves)):
-            cells = self.book.moves[number].variables
+        for number in range(first, len(self.prover.moves)):
+            cells = self.prover.moves[number].variables
             for cell in cells[~self.free[cells]].tolist():
                 self.through.setdefault(cell, set()).add(number)
 
@@ -236,16 +236,16 @@ def mend_in_groups(
     """
     run = run.endless()
     start = posed(system, pattern, costs, known)
-    standing = stand(start.problem, start.grains, system.needs, insiders)
+    knowledge = stand(start.problem, start.grains, system.needs, insiders)
     near = Neighbours(start.problem.matrix, start.problem.whole, start.cost)
-    book = InsiderProofSearch(standing, near, run, outsider=True)
+    prover = InsiderProofSearch(knowledge, near, run, outsider=True)
     if hints is not None:
-        book.enter_hints(hints.among(start.problem.cells))
+        prover.enter_hints(hints.among(start.problem.cells))
     places = system.places(start.problem.cells)
-    mender = Mender(book, start.hidden.copy(), start.cost, start.free, system, places, run)
+    mender = Mender(prover, start.hidden.copy(), start.cost, start.free, system, places, run)
     mender.prove()
     if coalition > 1:
-        mender.book = CoalitionProofSearch.of(book, coalition)
+        mender.prover = CoalitionProofSearch.of(prover, coalition)
         mender.prove()
     mender.clean(start.hidden)
-    return Mended(start.pattern(mender.hidden), Hints.of(list(mender.book.used())).renumbered(start.problem.cells))
+    return Mended(start.pattern(mender.hidden), Hints.of(list(mender.prover.used())).renumbered(start.problem.cells))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, IntArray, LongArray
+from cellguard.arrays import BoolArray, IntArray, LongArray, Positions
 from cellguard.attack.insider_coverage import Coverage
 from cellguard.attack.insider_search import STEPS
 from cellguard.methods.suppress.engines.insider_hiding import Hiding
@@ -79,19 +79,27 @@ class _Reliance:
         self.coverage.again(asks, start, log.move[entries], log.times[entries])
 
 
-def clean(hiding: Hiding, may: BoolArray) -> None:
-    """Publish cells that may be, the dearest first, where all that relied on them finds another proof."""
-    coverage, programs, run = hiding.coverage, hiding.programs, hiding.run
-    most = programs.looked + max(_LEAST, _LOOKS * len(np.unique(coverage.asks.cell)))
-    cells = np.flatnonzero(hiding.hidden & may)
-    cells = cells[np.argsort(-hiding.cost[cells], kind="stable")]
-    reliance, idle = _Reliance(coverage), 0
+def clean(hiding: Hiding, may: BoolArray, before: BoolArray) -> None:
+    """Publish cells that may be, the dearest first, where all that relied on them finds another proof.
+
+    First come those that were not suppressed ``before`` the search against respondents: each of them was suppressed
+    for one ask, and what came later for others often does for it too.
+    """
+    most = hiding.programs.looked + max(_LEAST, _LOOKS * len(np.unique(hiding.coverage.asks.cell)))
+    reliance = _Reliance(hiding.coverage)
+    for some in (hiding.hidden & may & ~before, hiding.hidden & may & before):
+        cells = np.flatnonzero(some)
+        _clean_some(hiding, reliance, cells[np.argsort(-hiding.cost[cells], kind="stable")], most)
+
+
+def _clean_some(hiding: Hiding, reliance: _Reliance, cells: Positions, most: int) -> None:
+    idle = 0
     for number, cell in enumerate(cells.tolist()):
-        if programs.looked > most or idle > _PATIENCE:
+        if hiding.programs.looked > most or idle > _PATIENCE:
             break
         if number % _OFTEN == 0:
-            run.tell(f"{len(cells) - number:,} secondaries that may be idle", number, len(cells))
-            run.check()
+            hiding.run.tell(f"{len(cells) - number:,} secondaries that may be idle", number, len(cells))
+            hiding.run.check()
         _publish(hiding, reliance, cell)
         idle = idle + 1 if hiding.hidden[cell] else 0
 

@@ -19,6 +19,8 @@ from cellguard.attack.insider_search import Failing, Search, ways_of
 from cellguard.linalg.series import series_classes
 
 HIDING: tuple[Step, ...] = ((300, 4), (1_200, 4), (4_000, 8))
+LAST: tuple[Step, ...] = ((12_000, 12), (40_000, 1_000))  # the widest, for the last cells and the dearest
+_DEAR = 3e-3  # of the cost of all suppressed cells: what one ask costs, from which on no neighbourhood is too wide
 _PRICE = 30.0  # of suppressing a cell of middling cost, where being noticed by somebody costs 1
 _DEAREST = 1e4  # times the middling cost
 _SCALINGS = 2
@@ -40,38 +42,47 @@ class Hiding(Search):
 
     def __post_init__(self) -> None:
         self._cheapest = ranked_cells(self.coverage.system.matrix, self.cost)
+        self._dear = _DEAR * float(self.cost[self.hidden].sum())
 
     def near(self, cell: int, step: Step, amount: int) -> Positions:
         """Return suppressed cells near one, the cheapest others of their relations, and others of those again."""
         cells = self.programs.near(cell, step, amount, self.hidden, _NARROW.get(step[0], 0))
-        barred, new, system = self.hidden | ~self.may, cells, self.coverage.system
+        barred, new, system = self.hidden | ~self.may, cells.astype(np.int32), self.coverage.system
+        parts, known = [new], self.hidden.copy()
         for per, times in _WIDE_LAYERS if step[0] >= _WIDE else _LAYERS:
             more = near.published_near(
-                new.astype(np.int32), per, times * step[0], self.programs.row_start, self._cheapest, system.rows, barred
+                new, per, times * step[0], self.programs.row_start, self._cheapest, system.rows, barred
             )
-            new = np.setdiff1d(more, cells)
-            cells = np.union1d(cells, new)
-        return cells.astype(np.intp)
+            new = more[~known[more]]
+            known[new] = True
+            parts.append(new)
+        return np.sort(np.concatenate(parts)).astype(np.intp)
 
     def hide(self, cell: int, amount: int, avoid: IntArray, steps: Sequence[Step]) -> bool:
         """Suppress what the cheapest move that none of some insiders notices goes through; return whether there is
         one.
         """
         best, paid, size = None, np.inf, 0
-        for step in steps:
+        for step in (*steps, *LAST[:1]):
+            if step not in steps and paid < self._dear:
+                break
             cells = self.near(cell, step, amount)
             if len(cells) <= size:
                 break
             size = len(cells)
-            room = self.room(cells, cell, avoid)
+            room = self.programs.live(self.room(cells, cell, avoid), cell, amount)
+            if room is None:
+                continue
             moves, cost = self._cheapest_move(room, cell, amount)
             if moves is None:
                 continue
-            if best is not None and cost >= _BETTER * paid:
+            narrow = cost >= _BETTER * paid
+            if cost < paid:
+                best, paid = (room, moves), cost
+            if cost == 0 or (narrow and paid < self._dear):
                 break
-            best, paid = (room, moves), cost
-            if cost == 0:
-                break
+        if paid >= self._dear and self.moved(cell, amount, avoid, LAST):
+            return True
         if best is None:
             return False
         room, moves = best
@@ -87,7 +98,9 @@ class Hiding(Search):
         cost = np.where(self.hidden[room.cells], 0.0, self.cost[room.cells])
         middling = float(np.median(cost[cost > 0])) if (cost > 0).any() else 1.0
         slope = _PRICE * np.minimum(cost / middling, _DEAREST)
-        best = self.programs.cheapest(room, cell, amount, slope)
+        # A cell that cannot move by the whole amount costs as much as one that can.
+        width = np.clip(np.maximum(room.up, room.down) / abs(amount), _LITTLE, 1.0)
+        best = self.programs.cheapest(room, cell, amount, slope / width)
         if best is None:
             return None, np.inf
         paid, moves = float(cost[best != 0].sum()), best

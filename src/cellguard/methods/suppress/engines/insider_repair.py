@@ -26,7 +26,7 @@ from cellguard.attack.insider_search import STEPS, Failing
 from cellguard.attack.insider_system import system_of
 from cellguard.methods.suppress.engines.group_repair import mend_in_groups
 from cellguard.methods.suppress.engines.insider_cleaning import clean
-from cellguard.methods.suppress.engines.insider_hiding import HIDING, Hiding
+from cellguard.methods.suppress.engines.insider_hiding import HIDING, LAST, Hiding
 from cellguard.methods.suppress.engines.insider_start import Mended, posed
 from cellguard.methods.suppress.engines.system import System
 from cellguard.run_context import Run
@@ -35,14 +35,14 @@ from cellguard.table.pattern import Pattern
 
 _CIRCUITS, _AGAIN, _MORE = 60, 20, 2  # rounds of circuits: at first, for what hopeless pairs gave, and in between
 _TURNS = 9  # of proving and suppressing more
-_BATCHES, _FEW = 6, 40  # pairs for which cells are suppressed before circuits are looked for: a share, and at least
+_BATCHES, _FEW = 4, 40  # pairs for which cells are suppressed before circuits are looked for: a share, and at least
 _LOOKS, _LEAST = (
     3_000,
     30_000_000,
 )  # cells that programs may have, per unsafe cell and at least: 3 CPU s a million
+_ASKS = 200  # open ones from which on circuits are looked for in between
 _FLAT = 2  # dimensions up to which asks are looked at one by one; local moves in more go through too many cells
 _SMALL = 60_000  # merged cells up to which groups look at what asks leave open
-_LAST: tuple[Step, ...] = ((12_000, 12), (40_000, 1_000))  # the widest neighbourhoods, for the last cells
 
 
 def mend_inside(
@@ -84,9 +84,9 @@ def mend_by_asks(
     coverage = Coverage(merged)
     cost = np.bincount(merged.at, start.cost, merged.n).astype(float)
     hidden, may = merged.any_of(start.hidden), np.ones(merged.n, bool)
-    hiding = Hiding(coverage, hidden, Programs(merged, run), run, cost, may)
+    hiding = Hiding(coverage, hidden.copy(), Programs(merged, run), run, cost, may)
     _prove(hiding)
-    clean(hiding, ~merged.any_of(start.fixed) & (cost > 0))
+    clean(hiding, ~merged.any_of(start.fixed) & (cost > 0), hidden)
     proof = proof_of(coverage).renumbered(start.problem.cells)
     return Mended(start.pattern(hiding.hidden[merged.at]), proof, not len(coverage.open()))
 
@@ -104,24 +104,30 @@ def _prove(hiding: Hiding) -> None:
         for step in steps:
             failing = hiding.settle_all(hiding.ranked(), (step,), deep=step is steps[-1], most=most)
             if step is steps[0]:
-                enter_circuits(coverage, hiding.hidden, _MORE + 1, seed=turn + 2, run=run)
+                _circuits_for_many(hiding, _MORE + 1, seed=turn + 2)
         failing = [one for one in failing if hiding.is_open(*one)]
         if not failing:
             break
         before = int(hiding.hidden.sum()), len(coverage.open())
-        _suppress(hiding, failing, HIDING if turn + 1 < _TURNS else _LAST, most)
+        _suppress(hiding, failing, HIDING if turn + 1 < _TURNS else LAST, most)
         if before == (int(hiding.hidden.sum()), len(coverage.open())) or hiding.programs.looked > most:
             break
     _finish(hiding)
 
 
+def _circuits_for_many(hiding: Hiding, rounds: int, *, seed: int) -> None:
+    """Look for circuits again, where more asks are open than programs settle in the time of a round."""
+    if len(hiding.coverage.open()) >= _ASKS:
+        enter_circuits(hiding.coverage, hiding.hidden, rounds, seed=seed, run=hiding.run)
+
+
 def _finish(hiding: Hiding) -> None:
     """Look for the widest moves for the last open cells, and suppress whatever they need."""
     for _ in range(_MORE):
-        failing = hiding.settle_all(hiding.ranked(), _LAST[1:], deep=True, most=_within(hiding))
+        failing = hiding.settle_all(hiding.ranked(), LAST[1:], deep=True, most=_within(hiding))
         if not failing:
             return
-        _suppress(hiding, failing, _LAST, _within(hiding))
+        _suppress(hiding, failing, LAST, _within(hiding))
 
 
 def _within(hiding: Hiding) -> int:
@@ -138,5 +144,5 @@ def _suppress(hiding: Hiding, failing: Sequence[Failing], steps: Sequence[Step],
         size = max(len(left) // _BATCHES, _FEW)
         hiding.serve(left[:size], steps)
         left = left[size:]
-        enter_circuits(hiding.coverage, hiding.hidden, _MORE, seed=len(left), run=hiding.run)
+        _circuits_for_many(hiding, 1, seed=len(left))
         left = [one for one in left if hiding.is_open(*one)]

@@ -15,6 +15,7 @@ from cellguard.methods.suppress.engines import descent
 from cellguard.methods.suppress.engines.bounds import Bounds
 from cellguard.methods.suppress.engines.effort import BEST, NORMAL, QUICK
 from cellguard.methods.suppress.engines.master import Impossible
+from cellguard.methods.suppress.engines.polishing import polish
 from cellguard.methods.suppress.engines.search import Search
 
 
@@ -132,8 +133,7 @@ BETTER = (
         lambda now: now.search.reconstruct(),
     ),
     Phase("report", lambda now: now.search.effort is not QUICK, lambda now: now.search.report_progress("bounded")),
-    Phase("resume", lambda now: now.search.effort is QUICK or now.is_open, lambda now: now.search.resume()),
-    Phase("polish", _polishes, lambda now: now.search.polish()),
+    Phase("polish", _polishes, lambda now: polish(now.search)),
     Phase(
         "take_over",
         lambda now: now.search.effort is not QUICK and now.is_open,

@@ -18,7 +18,6 @@ Optional = Literal[
     "tiers",
     "programs",
     "reconstruct",
-    "resume",
     "polish",
     "take_over",
     "raise",
@@ -51,7 +50,6 @@ class Policy:
     exchanged: float = 0.8  # share of the secondaries that are tried to be exchanged before the first repair, in 2-D
     opened: float = 0.1  # share of the targets that this may open
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
-    second_repair: float = 2.0  # times that, if flows ended it, for a repair of the same pattern that suppresses less
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
@@ -67,7 +65,6 @@ class Policy:
     repair_rounds: int = 200  # each satisfies one cut per target; determinations in 3-D are long cascades
     patient_rounds: int = 10  # that do not halve what is open, after which flows, which are cheap for few, end a repair
     flat_few: float = 5e-5  # share of the targets that flows serve at the end of a repair in 2-D: each round takes long
-    long_repair: float = 0.7  # share of the work that may go on repairing the constructed pattern
     near_rows: tuple[int, ...] = (100, 300, 1_000)  # relations around a target that may decide it before all do
     near_worth: int = 30  # times as many relations has a suppressed system whose program takes longer than theirs
     # of the targets asked for that a pool of a very large system must serve, or the next has half

@@ -1,9 +1,9 @@
 """The search for a cheap safe pattern: safe first, then better.
 
 1. Construct: suppress cheap cells until propagation sees every target served, and publish what is needless.
-2. Prove: pooled programs; what they leave open is covered by joint flows. Now a safe pattern stands.
-3. Repair the constructed pattern by exact cuts instead, which suppresses less, and keep all cuts for good.
-4. Improve: exchange, insert and drop cells where propagation and all known cuts allow it; prove, repair, keep if
+2. Prove: pooled programs; what they leave open is repaired by exact cuts, which are kept for good, and what these leave
+   by joint flows. Now a safe pattern stands.
+3. Improve: exchange, insert and drop cells where propagation and all known cuts allow it; prove, repair, keep if
    cheaper. The cuts of all steps, in one relaxed master, bound what any safe pattern costs.
 """
 
@@ -53,7 +53,7 @@ class Search:
         self.bound = 0.0
         self.spent = 0.0  # on masters
         self.kinds: set[str] = set()  # of the cuts that the bound rests on
-        self._open: LongArray = np.zeros(0, np.int64)
+        self.rests_on_flows = False  # they ended the repair of the first pattern, and suppress more than cuts would
         self.guide: FloatArray = system.cost + 1e-9
         self._rng = np.random.default_rng(1)
         self._history: list[tuple[float, float]] = []
@@ -110,22 +110,17 @@ class Search:
         self.best = self.state.hidden
 
     def begin(self, start: BoolArray | None) -> None:
-        """Make the first safe pattern, from a given one if there is one; leave the constructed one in the state."""
-        self._open = self._construct(self.system.hidden if start is None else start)
-        hidden = self.state.hidden
-        self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
-
-    @property
-    def rests_on_flows(self) -> bool:
-        """Whether joint flows ended the repair of the constructed pattern, which suppresses more than cuts would."""
-        return len(self._open) > 0
+        """Make the first safe pattern, from a given one if there is one."""
+        open_ = self._construct(self.system.hidden if start is None else start)
+        self.rests_on_flows = len(open_) > 0
+        self.keep(self.flow(self.state.hidden, open_) if len(open_) else self.state.hidden)
 
     def reconstruct(self) -> None:
         """Make another pattern, of what the master likes by now, and keep it if it is cheaper.
 
-        Not where the first one is still to be repaired: that is left in the state.
+        Not where flows had to end the repair of the first one.
         """
-        if not len(self._open) and not len(self._construct(self.system.hidden)):
+        if not self.rests_on_flows and not len(self._construct(self.system.hidden)):
             self.keep(self.state.hidden)
 
     def _construct(self, start: BoolArray) -> LongArray:
@@ -149,7 +144,7 @@ class Search:
             return self.oracle.unproven(whole, self.run, patience=1, split=True)
         self.state.clean()
         if self.system.is_flat:
-            self._exchange(round(self.policy.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
+            self.exchange(round(self.policy.exchanged * (self.state.hidden & ~self.system.hidden).sum()))
         else:
             needless = np.flatnonzero(whole & ~self.state.hidden)
             dearest = needless[np.argsort(-cost[needless], kind="stable")]
@@ -188,22 +183,7 @@ class Search:
         """The units of work that may go into cuts of propagation for the bound."""
         return max(self.policy.bound_share * self.budget, self.policy.first_bound * self.size)
 
-    def resume(self) -> None:
-        """Go on with the constructed pattern where joint flows ended its repair by cuts, which often suppresses far
-        less.
-
-        Not if it costs more than the best pattern by now.
-        """
-        limit = self.cost(self.pattern())
-        if len(self._open) and not self.oracle.vast and self.state.cost < limit:
-            allowed = max(self.policy.long_repair * self.budget, self.policy.second_repair * self._first_repair)
-            self._open = self.repaired(self._open, allowed, limit=limit)
-            if self.state.cost < limit:
-                hidden = self.state.hidden
-                self.keep(self.flow(hidden, self._open) if len(self._open) else hidden)
-            self.report_progress("repaired")
-
-    def repaired(self, open_: LongArray, allowed: float | None = None, *, limit: float = np.inf) -> LongArray:
+    def repaired(self, open_: LongArray, allowed: float | None = None) -> LongArray:
         """Repair the constructed pattern by cuts; flows serve the last few of a flat set. Return what is left.
 
         Single programs of a large set take minutes, so there all is left to flows.
@@ -212,7 +192,7 @@ class Search:
             return open_
         allowed = self._first_repair if allowed is None else allowed
         few = round(self.policy.flat_few * len(self.propagation.goals.cell)) if self.system.is_flat else 0
-        open_ = self.repair(open_, allowed, limit=limit, patience=self.policy.patient_rounds, few=few)
+        open_ = self.repair(open_, allowed, patience=self.policy.patient_rounds, few=few)
         if not 0 < len(open_) <= few:
             return open_
         self.state.move_to(self._single_flows(self.state.hidden, open_))
@@ -407,27 +387,7 @@ class Search:
         past = [cost for work, cost in self._history if work <= self.work * (1 - share)]
         return bool(past) and past[-1] - self.cost(self.pattern()) < least * past[-1]
 
-    def polish(self) -> None:
-        """Drop, exchange and insert cells in batches as long as that pays; every kept pattern is safe."""
-        budget, batch, system = self.budget, self.policy.batch, self.system
-        dropping, failures = True, 0
-        while self.gap > self.effort.gap and self.work < budget and failures < self.policy.patience:
-            self.run.check()
-            self.state.move_to(self.pattern())
-            changed = bool(dropping and self.state.clean(most=batch))
-            if not changed:
-                dropping = False
-                changed = self._exchange(self.policy.spread * batch) > 0
-            share = self.policy.trial * max(1.0, system.n / 10_000)
-            better = changed and self.try_pattern(min(share, budget - self.work))
-            failures = 0 if better else failures + 1
-            dropping = dropping or better
-            batch = int(min(batch * 1.5, system.n)) if better else max(batch // 2, self.policy.least_batch)
-            self.report_progress("polishing")
-            if self.is_stale(self.effort.stale, self.policy.little):
-                break
-
-    def _exchange(self, many: int) -> float:
+    def exchange(self, many: int) -> float:
         """Try to exchange some secondaries, the dear ones likelier, and to insert cells that the master likes."""
         system, hidden = self.system, self.state.hidden
         secondary = np.flatnonzero(hidden & ~system.hidden)

@@ -5,8 +5,6 @@ The format is described in docs/reference/certificate.md; `cellguard.verify` che
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,10 @@ import scipy.sparse as sp
 
 from cellguard.attack.audit import Audit
 from cellguard.attack.witnesses import Witnesses, witnesses
+from cellguard.io.sealed import seal
 from cellguard.io.stored_insiders import NAME as INSIDERS
 from cellguard.io.stored_insiders import write_insiders
-from cellguard.io.write import plain_number, write_json
+from cellguard.io.write import plain_number
 from cellguard.job.jobfile import Job
 from cellguard.job.rulespec import dump_rule
 from cellguard.job.trusted_rules import taken_on_trust
@@ -39,7 +38,7 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
     proof = witnesses(audit)
     _write_witnesses(folder / "internal" / "certificate.parquet", proof, audit)
     if audit.inside is not None:
-        write_insiders(folder / "internal" / INSIDERS, audit.inside.standing, audit.needs.tables)
+        write_insiders(folder / "internal" / INSIDERS, audit.inside.knowledge, audit.needs.tables)
     world = write_world(folder / "internal", audit)
     head = proven.verdict
     document: dict[str, Any] = {
@@ -53,21 +52,14 @@ def write_certificate(folder: Path, outcome: Outcome[SuppressionResult]) -> None
         "insiders": _insiders(audit),
         "sums": write_sums(folder / "internal", proven),
         "trusted": taken_on_trust(rule for here in proven.findings.by_table for rule in here.rules),
-        "files": {
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
     }
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-    write_json(folder / "internal" / "certificate.json", document)
+    seal(folder, "certificate.json", document)
 
 
 def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_array) -> dict[str, Any]:
     """Return the part of a certificate that follows from the inputs alone, whatever is suppressed."""
     linked = findings.tables
-    topics = {t.topic: c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
+    response_keys = {t.response_key: c for t, c in zip(linked.tables, linked.cells_of, strict=True)}
     return {
         "tables": [_table_spec(here, here.rules) for here in findings.by_table],
         "equations": [str(e) for e in linked.equations],
@@ -80,7 +72,7 @@ def about_inputs(job: Job, findings: Findings, grains: Grains, known: sp.csr_arr
         "known": _known(linked, known) if known.shape[0] else [],
         "grains": [
             {"response": r, "population": p, "decimals": int(grains.decimals[cells[0]])}
-            for (r, p), cells in topics.items()
+            for (r, p), cells in response_keys.items()
         ],
     }
 

@@ -1,6 +1,7 @@
 """The public half of a folder written once more, from nothing but its released rows and its public codes.
 
-`verify` compares the files with these, byte for byte: what is anywhere else in them than the writers put it is not.
+`verify` compares the files with these, byte for byte: what is anywhere else in them than the writers put it is not. The
+files of the internal half that are to be sent elsewhere are written once more, too, from the stored cells.
 """
 
 from __future__ import annotations
@@ -19,7 +20,21 @@ from cellguard.io.writers.csv_injection import unguarded
 from cellguard.io.writers.release_files import PAGE, write_release
 from cellguard.job.formats import PAGES, built_in, find_format
 from cellguard.job.yamlfile import read_yaml
+from cellguard.methods.suppress.files.transmission import rewrite_transmissions
 from cellguard.table.pattern import Release, ReleasedTable
+from cellguard.words.language import ENGLISH, known_language, speaking
+
+
+def rewrite_folder(outside: Path, inside: Path) -> dict[str, bytes]:
+    """Return the files of a folder that can be written again, by their names in it.
+
+    These are the public ones, and those of the internal half that are to be sent.
+    """
+    document = json.loads((inside / "certificate.json").read_text(encoding="utf-8"))
+    public = rewrite_release(outside, inside)
+    sent = rewrite_transmissions(inside, document)
+    halves = (("release", public), ("internal", sent))
+    return {f"{half}/{name}": made for half, files in halves for name, made in files.items()}
 
 
 def rewrite_release(outside: Path, inside: Path) -> dict[str, bytes]:
@@ -42,7 +57,8 @@ def rewrite_release(outside: Path, inside: Path) -> dict[str, bytes]:
         made = Path(scratch) / "release"
         write_release(made, release, [name for name in formats if there & set(find_format(name).files(release))])
         if PAGE in there:
-            (made / PAGE).write_text(_page(release), encoding="utf-8")
+            with speaking(known_language(str(words.get("language", ""))) or ENGLISH):
+                (made / PAGE).write_text(_page(release), encoding="utf-8")
         return {path.name: path.read_bytes() for path in made.iterdir()}
 
 

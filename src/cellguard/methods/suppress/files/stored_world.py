@@ -25,16 +25,18 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
     dimensions = world.tables.dimensions
     partitions: dict[str, list[Labels]] = {name: [] for name in dimensions}
     responses = []
-    for house in world.constraints.responses:
+    for clusters in world.constraints.responses:
         rooms = [
             {
                 "tables": [world.tables.tables[i].name for i in room.tables],
                 "parts": {name: _number(partitions[name], labels) for name, labels in room.labels.items()},
                 "parent": room.parent,
             }
-            for room in house.rooms
+            for room in clusters.rooms
         ]
-        responses.append({"response": house.topic[0], "population": house.topic[1], "clusters": rooms})
+        responses.append(
+            {"response": clusters.response_key[0], "population": clusters.response_key[1], "clusters": rooms}
+        )
     (folder / "parts").mkdir()
     for name, dimension in dimensions.items():
         _write_parts(folder / "parts" / f"{name}.csv", dimension, partitions[name])
@@ -44,8 +46,8 @@ def write_world(folder: Path, audit: Audit) -> list[dict[str, Any]]:
 
 def stated_between(world: World) -> Positions:
     """Return the latent cells that are cover cells; the others are sums of these, and follow."""
-    atoms = [room.cell for house in world.constraints.responses for room in house.rooms]
-    cells = np.concatenate([np.zeros(0, np.intp), *atoms]) - len(world.tables)
+    cover_cells = [room.cell for clusters in world.constraints.responses for room in clusters.rooms]
+    cells = np.concatenate([np.zeros(0, np.intp), *cover_cells]) - len(world.tables)
     return np.sort(cells[cells >= 0])
 
 
@@ -70,15 +72,15 @@ def _write_between(path: Path, world: World, audit: Audit, names: list[str]) -> 
     stated = stated_between(world)
     cluster = np.full(many, NOBODY, np.int64)
     part = {name: np.full(many, NOBODY, np.int64) for name in names}
-    for house in world.constraints.responses:
-        for number, room in enumerate(house.rooms):
+    for clusters in world.constraints.responses:
+        for number, room in enumerate(clusters.rooms):
             mine = np.flatnonzero(room.cell >= n)
             at = room.cell[mine] - n
             cluster[at] = number
-            for name, column in room.atoms.items():
+            for name, column in room.cover_cells.items():
                 part[name][at] = column[mine]
     columns = {
-        "group": pa.array(world.constraints.topic[stated], pa.int32()),
+        "group": pa.array(world.constraints.response_key[stated], pa.int32()),
         "cluster": pa.array(cluster[stated], pa.int32()),
         **{f"part:{name}": pa.array(part[name][stated], pa.int32()) for name in names},
         "value": pa.array(audit.grains.value[n:][stated], pa.int64()),

@@ -48,7 +48,7 @@ def _all_protected(primary: int, apart: int, whom: str) -> str:
         return "No cell is unsafe under the rules, so nothing had to be suppressed."
     which = "The one unsafe cell is" if primary == 1 else f"All {primary:,} unsafe cells are"
     hidden = many(apart, "sum or latent cell", "sums or latent cells")
-    more = f" {hidden} that no table shows {'is' if apart == 1 else 'are'} protected, too."
+    more = f" Protected, too, {'is' if apart == 1 else 'are'} {hidden} that no table shows."
     nobody = f"{whom[:1].upper()}{whom[1:]} can come closer to their values than the rules allow."
     return f"{which} suppressed.{more if apart else ''} {nobody}"
 

@@ -25,6 +25,8 @@ from cellguard.report.words import number, told_count
 from cellguard.seam.outcome import Outcome
 from cellguard.table.pattern import Release
 from cellguard.table.table import ADDED, Table
+from cellguard.words.retell import retell
+from cellguard.words.say import say
 
 
 def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None = None) -> str:
@@ -40,7 +42,7 @@ def internal_page(outcome: Outcome[SuppressionResult], earlier: Baseline | None 
     since = [compared(outcome, earlier)] if earlier else []
     return render(
         "internal.html",
-        title="Disclosure control of " + listed(own),
+        title=say("Disclosure control of {tables}", tables=listed(own)),
         verdict=verdict(outcome),
         sections=[protected(outcome), tables, *since, *filter(None, (make(outcome) for make in _AFTER_TABLES))],
         data={"kinds": status_words(_LEGEND), "tables": grids},
@@ -98,14 +100,14 @@ def _notes(outcome: Outcome[SuppressionResult], at: int, kept: Positions) -> dic
         for cell, row, unsafe in zip(cells.tolist(), rows.tolist(), primary.tolist(), strict=True)
     ]
     reason = [texts.setdefault(words, len(texts)) for words in said]
-    notes: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(texts)}
+    notes: dict[str, Any] = {"at": where.tolist(), "reason": reason, "texts": list(map(retell, texts))}
     digits = here.table.decimals + 1
     for name in ("lower", "upper", "sliding"):
         need = getattr(audit.needs, name)[cells]
         notes[name] = [float(x) for x in np.round(need, digits).tolist()]
     if outcome.protected.intervals is not None:
         ends = outcome.protected.intervals.lower[cells].tolist(), outcome.protected.intervals.upper[cells].tolist()
-        notes["interval"] = [_seen(here.table, low, high) for low, high in zip(*ends, strict=True)]
+        notes["interval"] = [retell(_seen(here.table, low, high)) for low, high in zip(*ends, strict=True)]
     return notes
 
 

@@ -175,7 +175,7 @@ def need_words(needs: Requirements, cell: int, decimals: int) -> str:
     """
     place = 10.0**decimals
     amounts = (needs.lower[cell], needs.upper[cell], needs.sliding[cell])
-    down, up, wide = (np.ceil(x * place - 1e-6) / place for x in amounts)
+    down, up, wide = (np.ceil(x * place - 1e-6) / place + 0.0 for x in amounts)  # -0 is 0
     reach = []
     if down > 0 or up > 0:
         reach.append(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cellguard.arrays import Positions
+from cellguard.arrays import FloatArray, Positions
 from cellguard.methods.suppress.report.sections import need_words, protects
 from cellguard.methods.suppress.result import SuppressionResult
 from cellguard.report.cell_names import name_cell
@@ -28,7 +28,7 @@ def hidden_cells(outcome: Outcome[SuppressionResult]) -> Section:
             cells = np.flatnonzero(status == word)
             hidden += len(cells)
             listed = cells[: max(MOST - len(rows), 0)]
-            told = figures_of(here, listed) if word == "primary" else [""] * len(listed)
+            told = figures_of(here, listed, _ends(outcome, at)) if word == "primary" else [""] * len(listed)
             rows += [_row(outcome, at, here, cell, why) for cell, why in zip(listed.tolist(), told, strict=True)]
     data = {"rows": rows, "more": hidden - len(rows), "exact": outcome.protected.intervals is not None}
     return Section("hidden", "Every suppressed cell", data)
@@ -53,15 +53,30 @@ def _row(outcome: Outcome[SuppressionResult], at: int, here: TableFindings, cell
     }
 
 
-def figures_of(here: TableFindings, cells: Positions) -> list[str]:
-    """Return for some unsafe cells the rules that say so, each with its figure."""
+def figures_of(here: TableFindings, cells: Positions, ends: tuple[FloatArray, FloatArray] | None = None) -> list[str]:
+    """Return for some unsafe cells the rules that say so, each with its figure.
+
+    ``ends`` are those of what an outsider knows of each cell of the table; with them a rule says what its figure
+    becomes by suppression.
+    """
     told: list[list[str]] = [[] for _ in cells]
     for rule, unsafe in zip(here.rules, here.unsafe, strict=True):
         which = np.flatnonzero(unsafe[cells])
         for i, figure in zip(which.tolist(), rule.figures(here.table, cells[which]), strict=True):
-            told[i].append(f"{rule}: {figure}")
+            cell = int(cells[i])
+            after = rule.after(here.table, cell, float(ends[0][cell]), float(ends[1][cell])) if ends else ""
+            told[i].append(f"{rule}: {figure}" + (f", {after}" if after else ""))
     named = (figures or here.why(cell) for figures, cell in zip(told, cells.tolist(), strict=True))
     return ["; ".join(words) or "unsafe in a linked table" for words in named]
+
+
+def _ends(outcome: Outcome[SuppressionResult], at: int) -> tuple[FloatArray, FloatArray] | None:
+    """Return what an outsider knows of the cells of a table, if that was worked out."""
+    intervals = outcome.protected.intervals
+    if intervals is None:
+        return None
+    cells = outcome.protected.audit.needs.tables.cells_of[at]
+    return intervals.lower[cells], intervals.upper[cells]
 
 
 def _shares(here: TableFindings, cell: int) -> str:

@@ -17,6 +17,7 @@ from cellguard.table.apriori import State
 
 _MOST_CELLS = 300_000
 _FACTORS = (0.5, 1.0, 1.5, 2.0)
+_LOOKED_AT = {"p", "k", "n", "s", "limit", "sign_ratio"}
 
 
 def what_if(outcome: Outcome[SuppressionResult]) -> Section | None:
@@ -39,11 +40,11 @@ def _table(here: TableFindings) -> dict[str, Any]:
 
 
 def _varied(rule: Rule) -> list[str]:
-    """Return the parameters that are worth a look: percentages and the least number of respondents."""
+    """Return the parameters that are worth a look: percentages, limits and the least number of respondents."""
     if not is_dataclass(rule):
         return []
     hints = get_type_hints(type(rule), include_extras=True)
-    return [f.name for f in fields(rule) if f.name in {"p", "k", "n"} and hints[f.name] in (Percent, float, int)]
+    return [f.name for f in fields(rule) if f.name in _LOOKED_AT and hints[f.name] in (Percent, float, int)]
 
 
 def _around(rule: Rule, name: str) -> list[float | int]:

@@ -58,13 +58,16 @@ class Whole:
         self.needs = cg.require(cg.assess(cg.link(self.tables), [cg.MinFrequency(2)]))
         # An attacker looks for amounts wherever all three tables have a row.
         grid = [tuple(f"{d}{i}" for d, i in zip("abc", key, strict=True)) for key in drawn]
-        self.atoms = [atom for atom in grid if all((p, *(atom["abc".index(d)] for d in p)) in shown for p in PAIRS)]
-        self.parts = np.zeros((len(self.needs.tables), len(self.atoms)))
+        self.cover_cells = [
+            atom for atom in grid if all((p, *(atom["abc".index(d)] for d in p)) in shown for p in PAIRS)
+        ]
+        self.parts = np.zeros((len(self.needs.tables), len(self.cover_cells)))
         for table, cells in zip(self.needs.tables.tables, self.needs.tables.cells_of, strict=True):
             for codes, cell in zip(names(table), cells, strict=True):
                 asked = dict(zip([d.name for d in table.dimensions], codes, strict=True))
                 self.parts[cell] = [
-                    all(code in ("Total", atom["abc".index(d)]) for d, code in asked.items()) for atom in self.atoms
+                    all(code in ("Total", atom["abc".index(d)]) for d, code in asked.items())
+                    for atom in self.cover_cells
                 ]
 
     def is_safe(self, hidden):

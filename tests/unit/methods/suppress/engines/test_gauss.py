@@ -117,7 +117,7 @@ def draw(seed):
     return inner, ["known", "possible"][int(rng.integers(2))]
 
 
-MARKS = {100: pytest.mark.long, 800: pytest.mark.long}
+MARKS = {100: pytest.mark.long}
 LONG = [pytest.param(k, marks=MARKS.get(k, pytest.mark.endless)) for k in range(100, 10_000, 700)]
 
 

@@ -104,7 +104,7 @@ class Known:
     unsafe: Bools
 
 
-def check_told(
+def check_determined(
     folder: Folder, known: Known, parts: Parts, listed: Sequence[str] | None, who: Contributors | None
 ) -> int:
     """Refuse a sum that readers know and nobody judged, or judged by other rules than its tables'; return how many.

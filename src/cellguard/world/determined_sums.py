@@ -38,7 +38,9 @@ class Told:
     beyond: tuple[str, ...] = ()
 
 
-def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None) -> Told:
+def determined_sums(
+    relations: sp.csr_array, unknown: BoolArray, own: int | None = None, *, first: int | None = None
+) -> Told:
     """Return the sums of unknown cells that relations tell.
 
     The first ``own`` relations (all, by default) are those of single tables: what adds up to a whole of one of them is
@@ -46,7 +48,7 @@ def told_sums(relations: sp.csr_array, unknown: BoolArray, own: int | None = Non
     cell of a table.
 
     >>> rows = sp.csr_array(np.array([[1, -1, -1, -1, 0, 0, 0], [0, 0, 1, 0, -1, -1, -1]]))
-    >>> told_sums(rows, np.array([False, True, True, False, True, True, False])).sums
+    >>> determined_sums(rows, np.array([False, True, True, False, True, True, False])).sums
     ((1, 2), (1, 4, 5))
     """
     relations = sp.csr_array(relations)

@@ -11,8 +11,8 @@ import numpy as np
 
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.facts import WAIVED, Facts
-from cellguard.verifier.needs import Capacities, axes_of, judged_elsewhere, units
 from cellguard.verifier.numbers import Bools, Floats, Int64
+from cellguard.verifier.requirements import Capacities, axes_of, judged_elsewhere, units
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.rules import unknown_names

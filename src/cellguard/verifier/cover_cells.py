@@ -33,7 +33,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Atoms:
+class CoverCells:
     """The cover cells of a cluster that may be other than empty: the part in each dimension (-1: not divided) and the
     column.
 
@@ -60,13 +60,13 @@ def read_between(folder: Folder, cells: Cells, pieces: Pieces) -> Between:
     for g, clusters in enumerate(pieces.clusters):
         for c, piece in enumerate(clusters):
             here = np.flatnonzero((group == g) & (cluster == c))
-            placed[here] = not piece.open and _are_atoms(cells, piece, part[here])
+            placed[here] = not piece.open and _are_cover_cells(cells, piece, part[here])
     if not placed.all():
         raise Refused(f"{NAME} row {int(np.argmin(placed))} is no cover cell of a cluster, or a second time the same")
     return Between(group, cluster, part, value)
 
 
-def _are_atoms(cells: Cells, piece: Piece, part: Int64) -> bool:
+def _are_cover_cells(cells: Cells, piece: Piece, part: Int64) -> bool:
     for axis in range(len(cells.dimensions)):
         there = np.unique(piece.parts[axis]) if axis in piece.parts else np.array([-1])
         if not np.isin(part[:, axis], there).all():
@@ -79,7 +79,7 @@ def _sizes(cells: Cells) -> list[int]:
     return [len(d.codes) + 2 for d in cells.dimensions]
 
 
-def find_atoms(cells: Cells, pieces: Pieces, between: Between, group: int, cluster: int) -> Atoms:
+def find_cover_cells(cells: Cells, pieces: Pieces, between: Between, group: int, cluster: int) -> CoverCells:
     """Return the cover cells of a cluster: the latent cells, and the rows of its tables with exactly a cover cell's
     leaves.
     """
@@ -95,7 +95,7 @@ def find_atoms(cells: Cells, pieces: Pieces, between: Between, group: int, clust
     # A latent cell stands first, so it is the cover cell even if a row has the same leaves: that row must then equal
     # it.
     first = np.unique(combine(list(part.T + 1), _sizes(cells), len(part)), return_index=True)[1]
-    return Atoms(part[first], column[first])
+    return CoverCells(part[first], column[first])
 
 
 def _listed(cells: Cells, piece: Piece, table: int) -> tuple[Int64, Int64]:
@@ -114,7 +114,7 @@ def _listed(cells: Cells, piece: Piece, table: int) -> tuple[Int64, Int64]:
     return part[fits], cells.cell[rows][fits]
 
 
-def labels(atoms: Atoms, piece: Piece, views: TableViews, choice: Sequence[View]) -> Int64:
+def labels(cover_cells: CoverCells, piece: Piece, views: TableViews, choice: Sequence[View]) -> Int64:
     """Return the code (or OUTSIDE, REST) that each cover cell has in each dimension of a table, in a choice of
     groupings.
     """
@@ -123,7 +123,7 @@ def labels(atoms: Atoms, piece: Piece, views: TableViews, choice: Sequence[View]
         label = per_part(whole(piece.parts, axis, view.label.size), view.label)
         if label is None:
             raise Refused("a cluster does not divide what a table divides")
-        columns.append(label[np.maximum(atoms.part[:, axis], 0)])
+        columns.append(label[np.maximum(cover_cells.part[:, axis], 0)])
     return np.column_stack(columns)
 
 
@@ -146,27 +146,29 @@ def finest(cells: Cells, table: int, axes: Sequence[int], choice: Sequence[View]
     return np.asarray(np.all([v.finest[codes[:, a]] for a, v in zip(axes, choice, strict=True)], axis=0))
 
 
-def rows_are_sums(cells: Cells, views: TableViews, table: int, piece: Piece, atoms: Atoms) -> tuple[list[Terms], Int64]:
+def rows_are_sums(
+    cells: Cells, views: TableViews, table: int, piece: Piece, cover_cells: CoverCells
+) -> tuple[list[Terms], Int64]:
     """Return row - sum of cover cells for each finest row of a table, and the columns of cover cells that it says to
     be empty.
     """
     terms, empty = [], [np.zeros(0, dtype=np.int64)]
     cell = cells.cell[cells.rows(table)]
     for choice in views.choices():
-        row = locate(cells, table, views.axes, labels(atoms, piece, views, choice))
-        empty.append(atoms.column[(row == ABSENT) | (row == REMAINDER)])
+        row = locate(cells, table, views.axes, labels(cover_cells, piece, views, choice))
+        empty.append(cover_cells.column[(row == ABSENT) | (row == REMAINDER)])
         own = np.flatnonzero(finest(cells, table, views.axes, choice))
         number = np.full(cell.size, -1, dtype=np.int64)
         number[own] = np.arange(own.size)
         inside = np.flatnonzero(row >= 0)
         relation = np.concatenate([number[own], number[row[inside]]])
-        column = np.concatenate([cell[own], atoms.column[inside]])
+        column = np.concatenate([cell[own], cover_cells.column[inside]])
         sign = np.concatenate([np.ones(own.size, np.int64), np.full(inside.size, -1, np.int64)])
         terms.append(Terms(relation, column, sign))
     return terms, np.concatenate(empty)
 
 
-def neighbours_agree(cells: Cells, left: tuple[Piece, Atoms], right: tuple[Piece, Atoms]) -> Terms:
+def neighbours_agree(cells: Cells, left: tuple[Piece, CoverCells], right: tuple[Piece, CoverCells]) -> Terms:
     """Return, for each combination of parts that two clusters share, the difference of the sums of their cover
     cells.
     """
@@ -180,21 +182,21 @@ def neighbours_agree(cells: Cells, left: tuple[Piece, Atoms], right: tuple[Piece
     return summed(cells, [(*left, 1), (*right, -1)], dict(zip(shared, keys, strict=True)))
 
 
-def summed(cells: Cells, sides: Sequence[tuple[Piece, Atoms, int]], shared: dict[int, Int64]) -> Terms:
+def summed(cells: Cells, sides: Sequence[tuple[Piece, CoverCells, int]], shared: dict[int, Int64]) -> Terms:
     """Return sums of cover cells over the given coarser partitions, one relation a combination, each side with its
     factor.
     """
-    size = [atoms.column.size for _, atoms, _ in sides]
+    size = [cover_cells.column.size for _, cover_cells, _ in sides]
     columns = []
     for axis, part in shared.items():
         sided = []
-        for piece, atoms, _ in sides:
+        for piece, cover_cells, _ in sides:
             coarse = per_part(piece.parts[axis], part)
             if coarse is None:
                 raise Refused("a cluster does not divide what it shares")
-            sided.append(coarse[atoms.part[:, axis]])
+            sided.append(coarse[cover_cells.part[:, axis]])
         columns.append(np.concatenate(sided))
     key = combine(columns, [len(cells.dimensions[a].codes) for a in shared], sum(size))
     relation = np.unique(key, return_inverse=True)[1].astype(np.int64)
     factor = np.repeat(np.array([f for _, _, f in sides], dtype=np.int64), size)
-    return Terms(relation, np.concatenate([atoms.column for _, atoms, _ in sides]), factor)
+    return Terms(relation, np.concatenate([cover_cells.column for _, cover_cells, _ in sides]), factor)

@@ -112,29 +112,27 @@ def first_leaf(labels: Labels) -> Positions:
     return np.unique(labels, return_index=True)[1]
 
 
-def table_atoms(sight: TableView, labels: Mapping[str, Labels], most: int) -> Columns:
+def table_cover_cells(view: TableView, labels: Mapping[str, Labels], most: int) -> Columns:
     """Return the combinations of parts that a table may have something in.
 
     ``labels`` are for the dimensions that the table divides, at least as finely as it does. Whatever lies within its
     codes is found from its finest rows; what lies outside them it says nothing of.
     """
-    names = [name for name in sight.names if name in labels]
+    names = [name for name in view.names if name in labels]
     if not names:
         return {}  # the table is a single cell
-    near = {name: sight.views[name].near[0][first_leaf(labels[name])] for name in names}
-    codes = dict(zip(sight.names, sight.table.codes, strict=True))
-    rows = np.flatnonzero(
-        np.logical_and.reduce([sight.there, *(v.finest[0][codes[n]] for n, v in sight.views.items())])
-    )
+    near = {name: view.views[name].near[0][first_leaf(labels[name])] for name in names}
+    codes = dict(zip(view.names, view.table.codes, strict=True))
+    rows = np.flatnonzero(np.logical_and.reduce([view.there, *(v.finest[0][codes[n]] for n, v in view.views.items())]))
     inside = _product_within([_expand_codes(near[name], codes[name][rows]) for name in names], most)
     blocks = [inside, *_outside(names, near, most)]
     joined = {name: np.concatenate([block[i] for block in blocks]) for i, name in enumerate(names)}
-    return keep(joined, allowed(sight, labels, joined))
+    return keep(joined, allowed(view, labels, joined))
 
 
-def allowed(sight: TableView, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
+def allowed(view: TableView, labels: Mapping[str, Labels], columns: Columns) -> BoolArray:
     """Return which cover cells a table does not say to be empty."""
-    return np.logical_and.reduce([row != EMPTY for row in sight.locate(labels, columns)])
+    return np.logical_and.reduce([row != EMPTY for row in view.locate(labels, columns)])
 
 
 def keep(columns: Columns, some: BoolArray) -> Columns:
