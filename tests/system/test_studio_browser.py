@@ -27,7 +27,7 @@ AXE = Path(__file__).parents[2] / "build" / "axe" / "package" / "axe.min.js"
 WORDS = json.loads(files("cellguard.faces.studio").joinpath("assets", "words.json").read_text(encoding="utf-8"))
 KEYS = [key for key in WORDS if "_" in key]
 FOUR = "5 of 16 cells"
-HARMLESS = re.compile("status of (401|409|422)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING")
+HARMLESS = re.compile("status of (401|409|422)|ERR_CONNECTION_(REFUSED|RESET)|ERR_INCOMPLETE_CHUNKED_ENCODING")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def part(
     figures: Sequence[tuple[str, Figure]] = (),
 ) -> Section:
     """Return a part of a page; each figure comes with what it shows, in words."""
-    drawn = [{"words": said, "picture": _svg(figure, f"{name} {said}")} for said, figure in figures]
+    drawn = [{"words": said, "picture": _svg(figure, f"{name} {said}"), "said": ""} for said, figure in figures]
     return Section(name, title, {"words": words, "tables": tables, "figures": drawn}, kind="evaluated")
 
 

@@ -10,6 +10,7 @@ from cellguard.report.render import render
 from cellguard.report.section import Section
 from cellguard.report.words import many
 from cellguard.table.pattern import Release
+from cellguard.words.say import say, say_number
 
 Legend = Sequence[tuple[str, str, str]]  # the letter of a status, its meaning, its mark
 SUPPRESSED_OR_NOT: Legend = ((".", "published", ""), ("c", "suppressed", "c"))
@@ -17,7 +18,7 @@ SUPPRESSED_OR_NOT: Legend = ((".", "published", ""), ("c", "suppressed", "c"))
 
 def listed(names: Sequence[str]) -> str:
     """Return the first names of some tables."""
-    return ", ".join(names[:3]) + (" and more" if len(names) > 3 else "")
+    return ", ".join(names[:3]) + (say(" and more") if len(names) > 3 else "")
 
 
 def status_words(legend: Legend) -> dict[str, tuple[str, str]]:
@@ -30,7 +31,7 @@ def heading(grid: Grid) -> dict[str, Any]:
     return {
         "name": grid["name"],
         "response": grid["response"],
-        "by": " by ".join(axis["title"] for axis in grid["axes"]),
+        "by": say(" by ").join(axis["title"] for axis in grid["axes"]),
         "cells": many(len(grid["status"]), "cell"),
         "left_out": f"{grid['left_out']:,}" if grid["left_out"] else "",
     }
@@ -50,12 +51,14 @@ def public_tables(template: str, release: Release, *, title: str, marks: bool, *
             "response": table.response,
             "population": table.population,
             "decimals": table.decimals,
-            "cells": f"{len(table):,}",
-            "suppressed": f"{int(table.suppressed.sum()):,}",
+            "cells": say_number(f"{len(table):,}"),
+            "suppressed": say_number(f"{int(table.suppressed.sum()):,}"),
         }
         for table in release.tables
     ]
     tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
-    name = title or ("Table " if len(about) == 1 else "Tables ") + ", ".join(t.name for t in release.tables)
+    name = title or say(
+        "Table {tables}" if len(about) == 1 else "Tables {tables}", tables=", ".join(t.name for t in release.tables)
+    )
     data = {"kinds": status_words(SUPPRESSED_OR_NOT), "tables": grids}
     return render(template, title=name, tables=about, sections=[tables], data=data, marks=marks, **more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 
 def _run() -> None:
@@ -33,10 +32,7 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("CELLGUARD_DEBUG"):
             raise
-        # A library's message may quote the data, so only the kind of the error and its place are told.
-        trace = error.__traceback__
-        while trace and trace.tb_next:
-            trace = trace.tb_next
-        place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
-        sys.stderr.write(f"cellguard-argus: internal error: {type(error).__name__}{place}. Please report it\n")
+        from cellguard.errors import described
+
+        sys.stderr.write(f"cellguard-argus: internal error: {described(error)}. Please report it\n")
         sys.exit(2)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 
 import click
 
-from cellguard.errors import CellguardError, NotProtected, Stopped
+from cellguard.errors import CellguardError, NotProtected, Stopped, described
 from cellguard.faces.cli.argus import argus
 from cellguard.faces.cli.checking import audit, diff, explain, show, verify
 from cellguard.faces.cli.comparing import compare, compare_rules, stability
+from cellguard.faces.cli.languages import LANGUAGE, Spoken
 from cellguard.faces.cli.listing import rules
 from cellguard.faces.cli.protecting import assess, map_, perturb, protect
 from cellguard.faces.cli.serve import serve
@@ -20,10 +20,14 @@ from cellguard.faces.cli.signals import INTERRUPTED, listen
 from cellguard.faces.cli.slips import hint
 from cellguard.faces.cli.starting import demo, init, schema
 from cellguard.faces.cli.studio import studio
+from cellguard.words.language import language_of, speaking
+from cellguard.words.retell import retell
+from cellguard.words.say import say
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Spoken, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="cellguard")
+@LANGUAGE
 def cli() -> None:
     """Find the cells of a table that would disclose a person or a company, and prove what is left safe.
 
@@ -36,7 +40,7 @@ def cli() -> None:
       cellguard audit out/           attack a release as an outsider would
       cellguard show out/ TABLE      look at a table on the terminal
       cellguard verify out/          check its certificate without a solver
-      cellguard serve FOLDER         answer questions to a perturbed source, over HTTP
+      cellguard serve FOLDER         answer questions to a source, over HTTP
       cellguard studio               do all of this on a page in the browser
 
     Exit status: 0 done; 1 not proven safe; 2 bad input or options; 3 internal error.
@@ -50,7 +54,11 @@ for _command in (*_PROTECTING, compare, compare_rules, stability, argus, init, r
 
 def main(came: list[int] | None = None) -> None:
     """Run the command line; errors become one plain message and an exit status. Signals are listened to in ``came``."""
-    came = listen() if came is None else came
+    with speaking(language_of(os.environ)):
+        _run(listen() if came is None else came)
+
+
+def _run(came: list[int]) -> None:
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -63,7 +71,7 @@ def main(came: list[int] | None = None) -> None:
             click.echo(cure[0].upper() + cure[1:] + ("" if cure.endswith("?") else "."), err=True)
         sys.exit(2)
     except (NotProtected, Stopped) as error:
-        _fail(f"{error}. Nothing was released", 1)
+        _fail(say("{why}. Nothing was released", why=retell(str(error))), 1)
     except CellguardError as error:
         _fail(str(error), 2)
     except Exception as error:
@@ -73,14 +81,9 @@ def main(came: list[int] | None = None) -> None:
             sys.exit(128 + came[0])
         if os.environ.get("CELLGUARD_DEBUG"):
             raise
-        # A library's message may quote the data, so only the kind of the error and its place are told.
-        trace = error.__traceback__
-        while trace and trace.tb_next:
-            trace = trace.tb_next
-        place = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
-        _fail(f"internal error: {type(error).__name__}{place}. Please report it; nothing was released", 3)
+        _fail(f"internal error: {described(error)}. Please report it; nothing was released", 3)
 
 
 def _fail(message: str, status: int) -> None:
-    click.echo(f"cellguard: {message}", err=True)
+    click.echo(say("cellguard: {what}", what=retell(message)), err=True)
     sys.exit(status)

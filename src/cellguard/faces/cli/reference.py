@@ -10,6 +10,8 @@ _START = """# Commands
 
 Every command with its options, as `cellguard COMMAND --help` lists them. Exit status: 0 done; 1 not proven safe; 2 bad
 input or options; 3 internal error.
+
+`cellguard --language de COMMAND` speaks another [language](languages.md).
 """
 
 

@@ -34,7 +34,8 @@ def serve(folder: Path, port: int, host: str, workers: int, open_to_all: bool, n
         raise MissingExtra("Serving a source needs an extra; get it with: pip install 'cellguard[serve]'")
     from cellguard.faces.service.keys import new_key as made_key
     from cellguard.faces.service.keys import read_keys
-    from cellguard.faces.service.serve import LOOPBACK, Server
+    from cellguard.faces.service.serve import Server
+    from cellguard.faces.web import LOOPBACK
 
     if new_key is not None:
         click.echo(made_key(folder, new_key))

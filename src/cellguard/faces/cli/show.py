@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cellguard.errors import InputError
+from cellguard.words.retell import retell
 
 if TYPE_CHECKING:
     from cellguard.seam.screen import Screen
@@ -20,9 +21,9 @@ def show_screen(screen: Screen) -> None:
     """Print lines and boards."""
     for part in screen:
         if isinstance(part, str):
-            click.echo(part)
+            click.echo(retell(part))
         else:
-            show_table(part.header, part.rows, numbers=part.numbers)
+            show_table([retell(head) for head in part.header], part.rows, numbers=part.numbers)
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
@@ -93,7 +94,7 @@ def show_notes(notes: Sequence[str], folder: Path) -> None:
     """Print where the report is, or why there is none."""
     report = folder / "internal" / "report.html"
     for line in [f"Read first: {report} (confidential)", *notes] if report.exists() else notes:
-        click.echo(line)
+        click.echo(retell(line))
 
 
 _SAID = {
@@ -118,16 +119,16 @@ def show_verification(found: Verification) -> None:
     for check in found.checks:
         first = check.number if check.passed else reasons.setdefault(check.detail, check.number)
         detail = check.detail if first == check.number else f"as check {first}"
-        click.echo(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {detail}")
+        click.echo(retell(f"{'ok  ' if check.passed else 'FAIL'} {check.number}. {check.name}: {detail}"))
     said = ", ".join(f"{many:,} {_SAID.get(word, word)}" for word, many in found.said.items())
-    click.echo(f"Statements about single cells: {said or 'nothing'}.")
+    click.echo(retell(f"Statements about single cells: {said or 'nothing'}."))
     for warning in found.warnings:
-        click.echo(f"Warning: {warning}")
+        click.echo(retell(f"Warning: {warning}"))
     for rule in found.trusted:
-        click.echo(f"Taken on trust: the rule {rule}")
+        click.echo(retell(f"Taken on trust: the rule {rule}"))
     for words in not_checked_words(found.not_checked):
-        click.echo(f"Not checked by verify: {words}")
+        click.echo(retell(f"Not checked by verify: {words}"))
     for claim in found.claims if found.valid else ():
-        click.echo(f"Claimed: {claim}")
-    click.echo("Valid." if found.valid else "NOT VALID: do not publish.")
-    click.echo("This is a checksum of a proof, not a signature: it does not say who made the files.")
+        click.echo(retell(f"Claimed: {claim}"))
+    click.echo(retell("Valid." if found.valid else "NOT VALID: do not publish."))
+    click.echo(retell("This is a checksum of a proof, not a signature: it does not say who made the files."))

@@ -16,6 +16,13 @@ _ARGUMENTS = {
     "first": "name two output folders, as `cellguard diff last out`",
     "second": "name two output folders, as `cellguard diff last out`",
     "folder": "name an output folder, as `out`",
+    "cell": "name a cell by its codes, as `cellguard explain out metal/North`",
+}
+_WORDS = {
+    **dict.fromkeys(("--rule", "--rules"), "rules stand in the job, as `rules: [{p_percent: 10}]`"),
+    "--sheet": "the first sheet is read; move the data there, or save the sheet as CSV",
+    "--method": "the method stands in the job, as `protect: {method: round}`",
+    "--engine": "the engine stands in the job, as `protect: {engine: gauss}`",
 }
 _OPTIONS = {"-f": "--force", "-o": "--out", "-v": "--version", "-j": "--json"}
 
@@ -27,6 +34,8 @@ def hint(error: click.ClickException) -> str:
     'did you mean --force?'
     """
     if isinstance(error, click.NoSuchOption):
+        if error.option_name in _WORDS:
+            return _WORDS[error.option_name]
         meant = _OPTIONS.get(error.option_name)
         return f"did you mean {meant}?" if meant and not error.possibilities else ""
     if isinstance(error, click.MissingParameter):

@@ -48,7 +48,8 @@ def studio(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtra("The studio needs an extra; get it with: pip install 'cellguard[studio]'")
-    from cellguard.faces.studio.serve import LOOPBACK, ROLES, Place, Server, open_browser, studio_of
+    from cellguard.faces.studio.serve import ROLES, Place, Server, open_browser, studio_of
+    from cellguard.faces.web import LOOPBACK
 
     if host in {"", "0.0.0.0", "::"}:  # noqa: S104
         raise InputError("--host must be the name or address that browsers use, so that no other name leads here")

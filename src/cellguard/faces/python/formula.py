@@ -66,6 +66,10 @@ class _Reader:
             found = _TOKEN.match(rest, place)
             if found is None:
                 sign = rest[place:].lstrip()[0]
+                if sign == ",":
+                    self.fail(
+                        "has ',', as cbind has; write a formula for each column to sum, and protect them in one job"
+                    )
                 self.fail(f"has {sign!r}, which no formula has; put such names in backticks: `size class`")
             self.tokens.append(_token(*found.groups()))
             place = found.end()

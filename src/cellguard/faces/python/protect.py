@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from cellguard.errors import InputError, did_you_mean
 from cellguard.faces.python.formula_tables import from_formula
 from cellguard.faces.python.frame_sources import resolved
+from cellguard.faces.python.habits import method_cure, refuse_arguments
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
 from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.result import ProtectedFrame, Shape
@@ -21,6 +23,7 @@ from cellguard.job.rulespec import dump_rule, refuse_shares
 from cellguard.job.specs import Spec
 from cellguard.pipeline import run
 from cellguard.reading.csvfile import read_list
+from cellguard.rules.catalogue import rules as known_rules
 from cellguard.rules.rule import Rule
 from cellguard.run_context import Listener, Run
 
@@ -48,6 +51,7 @@ def protect(
     options: Mapping[str, Any] | None = None,
     within: Run = Run(),  # noqa: B008
     progress: bool | Listener = False,
+    **more: object,
 ) -> ProtectedFrame:
     """Make a table from records or inner cells, protect it, and prove that what is published is safe.
 
@@ -92,6 +96,8 @@ def protect(
         A `Run`: progress, a deadline, threads, and `Run.stop` to end it from another thread.
     progress
         Whether to write the phases of the work to the standard error, or a function that takes each event.
+    **more
+        Nothing: what other packages call an argument is refused with what it is called here.
 
     Returns
     -------
@@ -111,6 +117,7 @@ def protect(
     >>> protect(firms, by=["region"], value="turnover", rules={"p_percent": 10}).why("N")[-2]
     'N is primary: p_percent 10.'
     """
+    refuse_arguments("protect", more, inspect.signature(protect).parameters)
     if rules is None:
         raise InputError(
             "say what is sensitive: rules=cg.MinFrequency(3) for counts, rules=[cg.MinFrequency(3), cg.PPercent(10)] "
@@ -118,6 +125,11 @@ def protect(
         )
     if not isinstance(attack or {}, Mapping):
         raise InputError(f"`attack` must be a mapping, as {{'lower': 0}} or {{'insiders': False}}, not {attack!r}")
+    if not isinstance(value, str | None):
+        raise InputError(
+            f"`value` must be the name of one column, as value='turnover', not {type(value).__name__}; for several "
+            "columns call cg.pivot_table, or protect them in one job"
+        )
     kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
     data = resolved(data)
     drawn = from_formula(data, tables, by, value, hierarchies or {}, name, freq)
@@ -208,7 +220,7 @@ def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict
     else:
         name = said
     if name not in method_names():
-        raise InputError(f"no method {name!r}{did_you_mean(str(name), method_names())}")
+        raise InputError(f"no method {name!r}{method_cure(str(name), method_names())}")
     return name, {} if settings is None else {name: settings}
 
 
@@ -243,6 +255,13 @@ def _columns(columns: object) -> list[str]:
 
 def job_rules(rules: object, table: str) -> list[Any]:
     """Return the rules of a table as jobs write them."""
+    if isinstance(rules, Mapping) and len(rules) == 1 and table not in rules:
+        ((name, said),) = rules.items()
+        if name in known_rules() and isinstance(said, list | tuple):
+            raise InputError(
+                f"the rule {name!r} takes one number, or its parameters by name, as {{'min_frequency': 3}} or "
+                f"{{'dominance': {{'n': 2, 'k': 85}}}}, not {said!r}"
+            )
     if isinstance(rules, Mapping) and (
         table in rules or any(isinstance(r, (list, tuple, Rule)) for r in rules.values())
     ):

@@ -11,6 +11,7 @@ import numpy as np
 
 from cellguard.attack.audit import Audit
 from cellguard.errors import InputError, NotProtected, did_you_mean, listing
+from cellguard.faces.python.habits import OUTCOME, no_attribute
 from cellguard.faces.python.kinds import released_frame
 from cellguard.faces.python.notebook import grid_html, wide_html
 from cellguard.faces.python.python_words import in_python
@@ -26,11 +27,16 @@ from cellguard.seam.outcome import Outcome
 from cellguard.table.contributions import contributions_of
 from cellguard.table.pattern import Release, ReleasedTable
 from cellguard.table.printed import nearest
+from cellguard.words.language import speaking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEAN, SUM, COUNT = "mean", "sum", "count"  # the tables of means: what is shown, and what is protected
+_CURES = {
+    "no rule": "; give `rules`, for instance cg.MinFrequency(3)",
+    "not proven": "; where the method has the setting, unproven='accept' releases it on your own answer",
+}
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,19 @@ class ProtectedFrame(Outcome[Any]):
     kind: str = "pyarrow"
     shape: Shape = Shape()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            no_attribute(self, name, OUTCOME)
+
+    def __getitem__(self, name: object) -> Any:  # noqa: ANN401
+        raise InputError("an outcome is no frame; `.table` is the frame of its table, `.tables` has those of several")
+
     @property
     def _released(self) -> Release:
         release = self.release
         if release is None:
-            cure = "; give `rules`, for instance cg.MinFrequency(3)" if self.verdict.kind == "no rule" else ""
-            raise NotProtected(f"nothing may be shown: {self.verdict.text}{cure}")
+            raise NotProtected(f"nothing may be shown: {self.verdict.text}{_CURES.get(str(self.verdict.kind), '')}")
         means = [mean_table(name, release[sums], release[counts]) for name, (sums, counts) in self.shape.means.items()]
         return replace(release, tables=(*means, *release.tables)) if means else release
 
@@ -159,10 +172,11 @@ class ProtectedFrame(Outcome[Any]):
         from cellguard.io.write import write_text
 
         require_extra()
-        if isinstance(self.protected, SuppressionResult):
-            page = internal_page(self)
-        else:
-            page = self.method.pages(self)["internal/report.html"]
+        with speaking(self.job.language):
+            if isinstance(self.protected, SuppressionResult):
+                page = internal_page(self)
+            else:
+                page = self.method.pages(self)["internal/report.html"]
         if path is None:
             return page
         write_text(Path(path), page, force=force, confidential=True)

@@ -9,10 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from cellguard.answers.answer import Answer
+from cellguard.answers.answering import AnsweringSource
+from cellguard.answers.question import Question
+from cellguard.answers.tables import answer_table
 from cellguard.faces.python.python_words import in_python
-from cellguard.methods.perturb.answers.question import Question
-from cellguard.methods.perturb.answers.source import CHECKED, NOT_CHECKED, Answer, Source
-from cellguard.methods.perturb.answers.tables import answer_table
+from cellguard.pipeline.sources import open_source
 
 
 def source(folder: str | Path) -> AskedSource:
@@ -41,7 +43,7 @@ def source(folder: str | Path) -> AskedSource:
     cellguard.errors.InputError: no source.yaml in 'no such folder'; it names the job and the multipliers of the source
     """
     with in_python():
-        return AskedSource(Source(folder))
+        return AskedSource(open_source(folder))
 
 
 class AskedSource:
@@ -50,17 +52,18 @@ class AskedSource:
     Every answer is checked together with all answers before, and is in the register before it is returned.
     """
 
-    def __init__(self, opened: Source) -> None:
+    def __init__(self, opened: AnsweringSource) -> None:
         self._source = opened
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in self.exposure.items())
-        return f"<source {self._source.folder.name}: by {', '.join(self.variables)}; told of {told}>"
+        shares = [f"{name} {100 * share:.1f} %" for name, share in self.exposure.items()]
+        told = f"; told of {', '.join(shares)}" if shares else ""
+        return f"<source {self._source.folder.name}: by {', '.join(self.variables)}{told}>"
 
     @property
     def variables(self) -> tuple[str, ...]:
         """What tables may be asked by."""
-        return tuple(self._source.opened.variables)
+        return tuple(self._source.variables)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -102,7 +105,8 @@ class AskedSource:
             The table, or no and why.
         """
         with in_python():
-            return AnsweredTable(self._source.ask(Question.of(by, where=where, value=value, levels=levels), who=who))
+            answer = self._source.ask(Question.of(by, where=where, value=value, levels=levels), who=who)
+        return AnsweredTable(answer, self._source.checked, self._source.not_checked)
 
     def close(self) -> None:
         """Let go of the register."""
@@ -112,8 +116,8 @@ class AskedSource:
 class AnsweredTable:
     """An answer: a table that may be published, with None where a cell is withheld; or no, and why."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer, checked: tuple[str, ...], not_checked: tuple[str, ...]) -> None:
+        self._answer, self._checked, self._not_checked = answer, checked, not_checked
 
     def __bool__(self) -> bool:
         return self._answer.answered
@@ -161,12 +165,12 @@ class AnsweredTable:
     @property
     def checked(self) -> tuple[str, ...]:
         """What was looked at over all answers together."""
-        return CHECKED
+        return self._checked
 
     @property
     def not_checked(self) -> tuple[str, ...]:
         """What was not looked at."""
-        return NOT_CHECKED
+        return self._not_checked
 
     def to_arrow(self) -> pa.Table:
         """Return the table: a column per variable, ``value``, and ``flag`` (x: withheld)."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from cellguard.errors import InputError
 from cellguard.run_context import Event, Listener, Outlook, Run
 
 _PARTS = 10  # in which a phase is reported
@@ -22,6 +23,8 @@ def watched(run: Run, progress: bool | Listener) -> Run:
     """
     if not progress:
         return run
+    if progress is not True and not callable(progress):
+        raise InputError(f"`progress` must be True, False or a function that takes each event, not {progress!r}")
     hear = Lines() if progress is True else progress
 
     def both(event: Event) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,6 +19,9 @@ from cellguard.faces.studio.guard import Guard
 from cellguard.faces.studio.sessions import Sessions
 from cellguard.faces.studio.studio import Studio
 from cellguard.faces.studio.work import log, told
+from cellguard.words.catalogue import translation
+from cellguard.words.language import LANGUAGES, Language
+from cellguard.words.retell import retell
 
 _KINDS = {
     ".html": "text/html",
@@ -25,6 +30,7 @@ _KINDS = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
+_WORDS = "words.json"
 _HEXAGONS = "hexagons.js"  # which pages of maps share
 
 
@@ -39,6 +45,7 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(Exception, _bug)
     app.get("/", include_in_schema=False)(_first_page)
+    app.get(f"/assets/{_WORDS}", include_in_schema=False)(_words)
     app.get("/assets/{name}", include_in_schema=False)(_asset)
     return app
 
@@ -50,6 +57,23 @@ def guarded(studio: Studio, sessions: Sessions, hosts: Collection[str], port: in
 
 def _first_page() -> Response:
     return _file("index.html")
+
+
+def _words() -> Response:
+    return Response(_all_words(), media_type=_KINDS[".json"])
+
+
+@cache
+def _all_words() -> str:
+    """Return what the pages say, by its key, in every language."""
+    said = json.loads(files("cellguard.faces.studio").joinpath("assets", _WORDS).read_text(encoding="utf-8"))
+    return json.dumps({key: {one: said_in(one, key, text) for one in LANGUAGES} for key, text in said.items()})
+
+
+def said_in(language: Language, key: str, text: str) -> str:
+    """Return a text of the pages in a language: of this key, of the studio, or of all of cellguard; else in English."""
+    contexts = (f"studio {key}", "studio", "")
+    return next((told for place in contexts if (told := translation(text, language, place))), text)
 
 
 def _asset(name: str) -> Response:
@@ -68,12 +92,12 @@ def _file(name: str) -> Response:
 async def _in_words(request: Request, error: Exception) -> Response:
     if isinstance(error, InternalError):
         return await _bug(request, error)
-    return JSONResponse({"error": str(error)}, 422)
+    return JSONResponse({"error": retell(str(error))}, 422)
 
 
 async def _plain(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 400
-    return JSONResponse({"error": getattr(error, "detail", "")}, status)
+    return JSONResponse({"error": retell(str(getattr(error, "detail", "")))}, status)
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:

@@ -9,6 +9,7 @@ from fastapi import Depends, HTTPException, Request
 from cellguard.errors import InputError
 from cellguard.faces.studio.sessions import CHECKER, MAKER, Session
 from cellguard.faces.studio.studio import Studio
+from cellguard.words.retell import retell
 
 Answer = dict[str, Any]
 
@@ -44,6 +45,12 @@ def named(session: Session) -> str:
     if not session.name:
         raise InputError("say who you are first: your name goes into the record of decisions")
     return session.name
+
+
+def said(summary: Answer) -> Answer:
+    """Return what a page shows of a summary, with its sentences in the language of who asks."""
+    told = {key: retell(summary[key]) for key in ("headline", "caveat") if isinstance(summary.get(key), str)}
+    return {**summary, **told, **({"warnings": list(map(retell, w))} if (w := summary.get("warnings")) else {})}
 
 
 def refuse_stale(studio: Studio, version: str) -> None:

@@ -13,26 +13,16 @@ from http.cookies import CookieError, SimpleCookie
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cellguard.faces.studio.sessions import Session, Sessions
+from cellguard.faces.web import other_host, sealed, too_large
+from cellguard.words.language import first_known, speak
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "
-    "frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 CSRF = "x-cellguard-word"
 ENTER = "/enter"
 _READING = {"GET", "HEAD"}
+_FOREIGN = {"cross-site", "same-site"}  # other pages, also those of other servers on this machine
 _LARGEST = 5_000_000  # bytes of a question; uploads have a limit of their own
 _UPLOADS = "/api/files/"
 _LIFE = 12 * 3600  # seconds that a browser keeps the cookie
@@ -47,7 +37,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, sessions: Sessions, hosts: Collection[str], port: int) -> None:
         self.app, self.sessions = app, sessions
-        self.hosts = {f"{host}:{port}" for host in hosts} | ({*hosts} if port == 80 else set())
+        self.hosts = {host.lower() for host in hosts}
         self.cookie = f"cellguard-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,21 +48,14 @@ class Guard:
         if scope["type"] != "http":  # there are no sockets here
             return
         request = Request(scope, receive)
-
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = {name.lower() for name, _ in message["headers"]}
-                extra = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items() if k.lower().encode() not in own]
-                message = {**message, "headers": [*message["headers"], *extra]}
-            await send(message)
-
+        speak(first_known(request.headers.get("accept-language", "")))
         refused = self._answer(request)
-        await (refused or self.app)(scope, receive, sealed)
+        await (refused or self.app)(scope, receive, sealed(send))
 
     def _answer(self, request: Request) -> Response | None:
         """Return an answer if the request goes no further."""
-        if request.headers.get("host", "").lower() not in self.hosts:
-            return PlainTextResponse("this host is not served here\n", 421)
+        if refused := other_host(request, self.hosts):
+            return refused
         if request.url.path == ENTER:
             return self._enter(request)
         session = self.sessions.of(self._key(request))
@@ -80,7 +63,9 @@ class Guard:
             return PlainTextResponse(AWAY, 401)
         if request.method not in _READING and not self._own(request, session):
             return JSONResponse({"error": "this request does not come from a page of the studio"}, 403)
-        if not request.url.path.startswith(_UPLOADS) and (fault := _too_large(request)):
+        if request.headers.get("sec-fetch-site", "none") in _FOREIGN and request.url.path != "/":
+            return JSONResponse({"error": "this request does not come from a page of the studio"}, 403)
+        if not request.url.path.startswith(_UPLOADS) and (fault := too_large(request, _LARGEST)):
             return fault
         request.scope["session"] = session
         return None
@@ -109,13 +94,3 @@ class Guard:
         same = origin is None or origin in {f"http://{host}" for host in self.hosts}
         word = request.headers.get(CSRF, "")
         return same and hmac.compare_digest(word.encode(), session.csrf.encode())
-
-
-def _too_large(request: Request) -> Response | None:
-    """Return an answer to a question that is too long, or does not say how long it is."""
-    if "transfer-encoding" in request.headers:
-        return JSONResponse({"error": "say how long the request is"}, 411)
-    told = request.headers.get("content-length", "0")
-    if not told.isdecimal() or int(told) > _LARGEST:
-        return JSONResponse({"error": f"this is larger than {_LARGEST:,} bytes"}, 413)
-    return None

@@ -14,6 +14,7 @@ from cellguard.errors import CellguardError, InputError
 from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, save_text
 from cellguard.faces.studio.models import JobText, NewJob, Opening, Options, Rules, Who
 from cellguard.faces.studio.studio import JOBS, Studio
+from cellguard.faces.studio.unpacked import unpacked_size
 from cellguard.faces.studio.work import log
 from cellguard.io.write import write_text
 from cellguard.job.edit import set_key, table_place
@@ -26,6 +27,7 @@ from cellguard.rules.described import described
 from cellguard.scratch import scratch_in
 from cellguard.suggest.described import Chosen, compose_job, compose_map, describe_data
 from cellguard.suggest.init import suggest_job
+from cellguard.words.retell import retell
 
 router = APIRouter(prefix="/api")
 DATA = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat", ".txt", ".tab", ".asc", ".dat", ".rda", ".hrc")
@@ -83,6 +85,8 @@ async def upload(name: str, request: Request, studio: Here, session: Maker) -> A
                 file.write(chunk)
         if not size:
             raise InputError("the file is empty")
+        if unpacked_size(new) > most:
+            raise HTTPException(413, f"the file is larger than {most:,} bytes, the most allowed")
         try:
             os.link(new, path)  # fails if another one was faster
         except FileExistsError:
@@ -192,7 +196,7 @@ def _told(studio: Studio) -> Answer:
     try:
         job = folder.check(text)
     except InputError as error:
-        return said | {"error": str(error), "tables": [], "method": ""}
+        return said | {"error": retell(str(error)), "tables": [], "method": ""}
     return said | {"tables": _tables(job, folder), "method": job.method, "costs": list(COSTS), "engines": list(ENGINES)}
 
 

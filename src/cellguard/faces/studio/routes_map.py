@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from cellguard.errors import InputError
-from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, save_text
+from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, said, save_text
 from cellguard.faces.studio.models import MapSettings
 from cellguard.faces.studio.studio import Studio
 from cellguard.job.jobfile import Job
@@ -23,8 +23,8 @@ def try_map(asked: MapSettings, studio: Here, session: Anyone) -> Answer:
     done = studio.map_trial(job).redistributed(job)
     summary = done.summary().plain()
     name = table_of(job).name
-    told = {key: summary[key] for key in ("verdict", "headline", "caveat", "warnings")}
-    size = done.hexagons.grid.dx
+    told = said({key: summary[key] for key in ("verdict", "headline", "caveat", "warnings")})
+    size = done.tiles.grid.size
     about = {"name": name, "settings": settings_of(job), "size": size, "points": job.microdata is not None}
     return {**about, **told, "figures": summary["tables"][name], "map": before_and_after(done)}
 
@@ -43,5 +43,5 @@ def _map_of(studio: Studio, asked: MapSettings) -> Job:
     job = folder.load()
     if job.method != "redistribute":
         raise InputError("this job makes no map")
-    said = asked.said()
-    return folder.check(with_settings(folder.text, said)) if said else job
+    changed = asked.said()
+    return folder.check(with_settings(folder.text, changed)) if changed else job

@@ -14,14 +14,15 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from cellguard.errors import CellguardError, InputError
-from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named
+from cellguard.faces.studio.asking import Answer, Anyone, Here, Maker, named, said
 from cellguard.faces.studio.models import Decision, ProtectAsked, StopAsked
 from cellguard.faces.studio.studio import Studio
 from cellguard.faces.studio.work import Work, log
 from cellguard.io.stored_view import read_view
 from cellguard.pipeline import audit_folder, compare_folders, diff_folders, verify
 from cellguard.pipeline.decisions import Standing, decide, protect_job, signed_release, standings
-from cellguard.pipeline.job_folder import RunFolder
+from cellguard.pipeline.job_folder import JobFolder, RunFolder
+from cellguard.words.retell import retell
 
 router = APIRouter(prefix="/api")
 _BEAT = 0.4  # seconds between two looks at what is new
@@ -35,7 +36,7 @@ def protect(asked: ProtectAsked, studio: Here, session: Maker) -> Answer:
     who, folder, stamp = named(session), studio.job, studio.stamp()
     options: Answer = {"effort": asked.effort} if asked.effort else {}
     if asked.warm:
-        earlier = [run for run in folder.runs if run.released]
+        earlier = [folder.run(run.number) for run in folder.runs if run.released]
         if not earlier:
             raise InputError("there is no run to begin with")
         options["warm"] = earlier[-1].path
@@ -63,20 +64,20 @@ def runs(studio: Here, session: Anyone) -> Answer:
     """Return all runs with their verdicts, and how they stand."""
     folder = studio.job
     standing, now = standings(folder), (studio.stamp() if folder.runs else "")
-    return {"runs": [_told(run, standing.get(run.number), now) for run in reversed(folder.runs)]}
+    return {"runs": [_told(folder, run, standing.get(run.number), now) for run in reversed(folder.runs)]}
 
 
-def _told(run: RunFolder, standing: Standing | None, now: str) -> Answer:
+def _told(folder: JobFolder, run: RunFolder, standing: Standing | None, now: str) -> Answer:
     try:
-        summary: Any = run.output.summary()
+        summary: Any = folder.run(run.number).output.summary()
     except CellguardError as error:
-        return {"number": run.number, "error": str(error)}
+        return {"number": run.number, "error": retell(str(error))}
     keys = ("headline", "caveat", "verdict", "warnings", "tables", "set", "gap", "cost", "seconds", "folder")
     return {
         "number": run.number,
         "released": run.released,
         "path": run.path.relative_to(run.path.parent.parent).as_posix(),
-        "summary": {key: summary[key] for key in keys if key in summary},
+        "summary": said({key: summary[key] for key in keys if key in summary}),
         "certificate": (run.path / "internal" / "certificate.json").is_file(),
         "report": (run.path / "internal" / "report.html").is_file(),
         "current": standing is not None and standing.stamp == now,
@@ -105,7 +106,7 @@ def difference(number: int, studio: Here, session: Anyone, other: int | None = N
     """Return what differs between a run and the one before, or another one."""
     folder = studio.job
     run = folder.run(number)
-    before = [r for r in folder.runs if r.number < number] if other is None else [folder.run(other)]
+    before = [folder.run(n) for n in _before(folder, number)] if other is None else [folder.run(other)]
     if not before:
         return {"other": None, "figures": {}, "changes": [], "many": 0}
     changed = diff_folders(before[-1].path, run.path)
@@ -113,6 +114,11 @@ def difference(number: int, studio: Here, session: Anyone, other: int | None = N
     figures = compare_folders(before[-1].path, run.path)
     told = {"figures": figures, "changes": listed[:_MOST_CHANGES], "many": len(listed)}
     return {"other": before[-1].number, **told}
+
+
+def _before(folder: JobFolder, number: int) -> list[int]:
+    """Return the number of the run before, if there is one."""
+    return [run.number for run in folder.runs if run.number < number][-1:]
 
 
 @router.post("/runs/{number}/verify")
@@ -123,7 +129,7 @@ def check(number: int, studio: Here, session: Anyone) -> Answer:
     return {
         "valid": found.valid,
         "checks": checks,
-        "warnings": list(found.warnings),
+        "warnings": list(map(retell, found.warnings)),
         "trusted": list(found.trusted),
         "not_checked": list(found.not_checked),
     }
@@ -148,7 +154,7 @@ def audited(studio: Here, session: Anyone) -> Answer:
     if found is None:
         return {"run": number, "work": work.plain()}
     keys = ("verdict", "headline", "caveat", "failing")
-    told = {key: found.summary[key] for key in keys if key in found.summary}
+    told = said({key: found.summary[key] for key in keys if key in found.summary})
     return {"run": number, "work": work.plain(), "summary": told, "safe": found.release is not None}
 
 

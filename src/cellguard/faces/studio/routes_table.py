@@ -15,6 +15,7 @@ from cellguard.methods.suppress.cell_card import cell_card
 from cellguard.pipeline import cell_states
 from cellguard.pipeline.sheets import run_tables
 from cellguard.views.sheet import Drawn, Fold, Look, Sheet, Side
+from cellguard.words.retell import retell
 
 router = APIRouter(prefix="/api")
 
@@ -34,8 +35,8 @@ def what_was_found(studio: Here, session: Anyone) -> Answer:
     done, undone = cell_states.history(studio.job.record.entries())
     return {
         "ready": True,
-        "headline": summary["headline"],
-        "warnings": summary["warnings"],
+        "headline": retell(summary["headline"]),
+        "warnings": list(map(retell, summary["warnings"])),
         "set": summary["set"],
         "tables": tables,
         "records": summary.get("microdata", {}),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,8 +15,8 @@ from cellguard.faces.studio.app import guarded
 from cellguard.faces.studio.routes_job import DATA
 from cellguard.faces.studio.sessions import CHECKER, MAKER, Sessions
 from cellguard.faces.studio.studio import JOBS, Limits, Studio
+from cellguard.faces.web import LOOPBACK, bound, in_address, served_names
 
-LOOPBACK = "127.0.0.1"
 ROLES = (MAKER, CHECKER)
 
 
@@ -59,10 +57,9 @@ class Server:
 
     def __init__(self, studio: Studio, *, host: str = LOOPBACK, port: int = 0, roles: Sequence[str] = ROLES) -> None:
         self.studio, self.sessions = studio, Sessions(list(roles))
-        self._socket = _bound(host, port)
+        self._socket = bound(host, port)
         self.port: int = self._socket.getsockname()[1]
-        names = {f"[{host}]" if ":" in host else host} | ({"localhost"} if host == LOOPBACK else set())
-        app = guarded(studio, self.sessions, names, self.port)
+        app = guarded(studio, self.sessions, served_names(host, self.port), self.port)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -77,8 +74,7 @@ class Server:
 
     def link(self, role: str) -> str:
         """Return the address by which a role comes in, once."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/enter?token={self.sessions.links[role]}"
+        return f"http://{in_address(self.host)}:{self.port}/enter?token={self.sessions.links[role]}"
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
         """Serve; ``ready`` is called in a thread of its own."""
@@ -102,19 +98,6 @@ class _Quiet(uvicorn.Server):
         """Take a signal as the end."""
         self.studio.closing = True
         self.should_exit = True
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if sys.platform != "win32":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-    except OSError as error:
-        made.close()
-        raise InputError(f"cannot listen at {host}:{port}: {error.strerror or 'the address is not usable'}") from None
-    return made
 
 
 def open_browser(link: str) -> None:

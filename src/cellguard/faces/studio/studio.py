@@ -208,7 +208,7 @@ class Studio:
         if folder is not None:
             assessing = self._assessing[1].plain() if self._assessing else None
             said |= {"job": folder.path.name, "stamp": self.tag(), "assess": assessing}
-            said |= {"record": _state(folder.record.path), "runs": [run.number for run in folder.runs]}
+            said |= {"record": _state(folder.record_path), "runs": [run.number for run in folder.runs]}
         return said
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from cellguard.errors import CellguardError, InternalError
 from cellguard.run_context import Event, Run
+from cellguard.words.retell import retell
 
 Act = Callable[[Run], Any]
 
@@ -51,12 +52,12 @@ class Work:
         return {
             "kind": self.kind,
             "phase": self.event.phase,
-            "text": self.event.text,
+            "text": retell(self.event.text),
             "share": None if share is None else round(share, 3),
             "seconds": round(seconds),
             "over": self.over,
             "stopping": self.run.cancel.stopped,
-            "error": self.error,
+            "error": retell(self.error),
         }
 
     def _hear(self, event: Event) -> None:

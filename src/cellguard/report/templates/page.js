@@ -5,10 +5,15 @@
   const PAPER = 760; // width of a sheet, as on the screen, that fits on A4
   const { kinds: KINDS, tables: grids } = JSON.parse(document.getElementById("grids").textContent);
 
+  const WORDS = {}; // what the page says in another language than English
+  const [GROUP, POINT] = document.documentElement.lang === "en" ? [",", "."] : ["\u202f", ","];
+
+  const say = (text, parts = {}) => (WORDS[text] || text).replace(/\{(\w+)\}/g, (all, name) => (name in parts ? parts[name] : all));
   const thousands = (text) => {
     const [whole, part] = text.split(".");
-    return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part === undefined ? "" : "." + part);
+    return whole.replace(/\B(?=(\d{3})+$)/g, GROUP) + (part === undefined ? "" : POINT + part);
   };
+  const whole = (value) => thousands(String(value));
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) {
@@ -83,7 +88,7 @@
       this.index = new Map();
       for (let i = 0; i < data.status.length; i++) this.index.set(this.key(data.codes.map((column) => column[i])), i);
       this.notes = new Map((data.notes ? data.notes.at : []).map((cell, i) => [cell, i]));
-      this.word = data.word !== undefined ? data.word : "suppressed"; // "": nothing is marked
+      this.word = say(data.word !== undefined ? data.word : "suppressed"); // "": nothing is marked
       this.countBelow();
       this.rows.openTo(30);
       if (this.columns) this.columns.openTo(COLUMNS - 2);
@@ -126,15 +131,15 @@
       };
       this.choosers = {};
       const tools = make("div", { class: "tools" },
-        button("Open all", () => this.rows.openTo(600)),
-        button("Close all", () => this.rows.open.clear()));
+        button(say("Open all"), () => this.rows.openTo(600)),
+        button(say("Close all"), () => this.rows.open.clear()));
       const only = this.only = make("input", { type: "checkbox" });
       only.addEventListener("change", () => {
         this.rows.keep = only.checked ? (code) => this.hidden[code] > 0 : () => true;
         this.focus = [this.rows.roots[0], -1];
         this.draw();
       });
-      if (this.word) tools.append(make("label", {}, only, `only rows with ${this.word} cells`));
+      if (this.word) tools.append(make("label", {}, only, say("only rows with {word} cells", { word: this.word })));
       if (this.views.length) tools.append(this.viewer());
       this.axes.slice(2).forEach((axis, i) => tools.append(this.chooser(axis, i + 2)));
       this.head = make("thead");
@@ -146,7 +151,7 @@
       // Only pages that explain cells have a panel beside the grid, and ask to choose one.
       if (this.data.notes || this.views.length) {
         this.root.classList.add("storied");
-        this.detail.append(make("span", { class: "muted" }, "Choose a cell to read its story."));
+        this.detail.append(make("span", { class: "muted" }, say("Choose a cell to read its story.")));
       }
       this.root.replaceChildren(tools, this.sheet, this.detail);
       this.body.addEventListener("click", (event) => this.click(event));
@@ -154,16 +159,16 @@
     }
     viewer() {
       const select = make("select");
-      this.views.forEach(([name], i) => select.append(make("option", { value: i }, name)));
+      this.views.forEach(([name], i) => select.append(make("option", { value: i }, say(name))));
       select.addEventListener("change", () => { this.values = this.views[Number(select.value)][1]; this.draw(); });
-      return make("label", {}, "show", select);
+      return make("label", {}, say("show"), select);
     }
     chooser(axis, number) {
       const select = make("select");
       const hidden = new Array(axis.codes.length).fill(0);
       this.data.codes[number].forEach((code, i) => { if (this.isHidden(i)) hidden[code] += 1; });
       const walk = (codes, depth) => codes.forEach((code) => {
-        const many = hidden[code] ? ` (${hidden[code].toLocaleString("en")} ${this.word})` : "";
+        const many = hidden[code] ? ` (${whole(hidden[code])} ${this.word})` : "";
         select.append(make("option", { value: code }, "\u2003".repeat(depth) + axis.name(code) + many));
         walk(axis.children[code], depth + 1);
       });
@@ -208,10 +213,10 @@
     header() {
       const corner = this.columns ? `${this.rows.title} \\ ${this.columns.title}` : this.rows.title;
       const row = make("tr", { role: "row" }, make("th", { role: "columnheader", scope: "col" }, corner));
-      if (this.word) row.append(make("th", { role: "columnheader", scope: "col", title: "of all cells of this row and the rows below it" }, this.word));
+      if (this.word) row.append(make("th", { role: "columnheader", scope: "col", title: say("of all cells of this row and the rows below it") }, this.word));
       for (const column of this.shownColumns) {
         const th = make("th", { role: "columnheader", scope: "col" });
-        if (column.more) th.append(this.columnButton(`${column.more} more`, () => this.columns.more(column.of)));
+        if (column.more) th.append(this.columnButton(say("{n} more", { n: whole(column.more) }), () => this.columns.more(column.of)));
         else if (!this.columns) th.append(this.data.response);
         else if (this.columns.children[column.code].length) {
           const open = this.columns.open.has(column.code);
@@ -241,7 +246,7 @@
       th.style.paddingLeft = `${0.6 + row.depth}rem`;
       tr.append(th);
       if (row.more) {
-        th.append(make("span", { class: "twist", "aria-hidden": "true" }, "▸"), `${row.more} more`);
+        th.append(make("span", { class: "twist", "aria-hidden": "true" }, "▸"), say("{n} more", { n: whole(row.more) }));
         tr.more = row.of;
         return tr;
       }
@@ -255,7 +260,7 @@
       const label = this.rows.labels[row.code];
       if (label) { th.append(" ", make("span", { class: "muted" }, label)); th.title = label; }
       const [hidden, all] = [this.hidden[row.code], this.cells[row.code]];
-      if (this.word) tr.append(make("td", { role: "gridcell", class: "below" }, hidden ? `${hidden.toLocaleString("en")} of ${all.toLocaleString("en")}` : "none"));
+      if (this.word) tr.append(make("td", { role: "gridcell", class: "below" }, hidden ? say("{n} of {n2}", { n: whole(hidden), n2: whole(all) }) : say("none")));
       for (const column of this.shownColumns) tr.append(this.value(row.code, column));
       if (this.focus[0] === row.code) (this.focus[1] < 0 ? th : tr.children[this.focus[1] + 1] || th).setAttribute("tabindex", "0");
       return tr;
@@ -263,9 +268,9 @@
     value(row, column) {
       if (column.more) return make("td", { role: "gridcell", tabindex: "-1" });
       const at = this.cell(row, column.code);
-      if (at === undefined) return make("td", { role: "gridcell", tabindex: "-1", "aria-label": "empty" });
+      if (at === undefined) return make("td", { role: "gridcell", tabindex: "-1", "aria-label": say("empty") });
       const kind = this.data.status[at];
-      const [word, sign] = KINDS[kind];
+      const [word, sign] = [say(KINDS[kind][0]), KINDS[kind][1]];
       const td = make("td", { role: "gridcell", tabindex: "-1", class: kind === "." ? "" : kind });
       const text = this.values[at] === "" ? "" : thousands(this.values[at]);
       if (sign && text) td.append(make("i", {}, sign));
@@ -292,20 +297,20 @@
     tell(cell) {
       if (cell === undefined) { this.detail.replaceChildren(); return; }
       const names = this.axes.map((axis, i) => axis.name(this.data.codes[i][cell]));
-      const [word] = KINDS[this.data.status[cell]];
+      const word = say(KINDS[this.data.status[cell]][0]);
       const told = this.views.length ? this.views : [["", this.values]];
-      const figures = told.filter(([, values]) => values[cell] !== "").map(([name, values]) => `${name} ${thousands(values[cell])}`.trim());
+      const figures = told.filter(([, values]) => values[cell] !== "").map(([name, values]) => `${name && say(name)} ${thousands(values[cell])}`.trim());
       const head = `: ${[word, ...figures].join(", ")}.`;
       const facts = [];
-      if (this.data.count) facts.push(["Respondents", this.data.count[cell].toLocaleString("en")]);
+      if (this.data.count) facts.push([say("Respondents"), whole(this.data.count[cell])]);
       const note = this.notes.get(cell);
       if (note !== undefined) {
         const all = this.data.notes;
-        facts.push(["Why", all.texts[all.reason[note]]]);
-        const levels = [["lower", "below"], ["upper", "above"], ["sliding", "wide"]]
-          .filter(([key]) => all[key] && all[key][note] > 0).map(([key, side]) => `${all[key][note].toLocaleString("en")} ${side}`);
-        if (levels.length) facts.push([all.level || "Protection level", levels.join(", ")]);
-        if (all.interval) facts.push(["Feasibility interval", `an outsider sees ${all.interval[note]}`]);
+        facts.push([say("Why"), all.texts[all.reason[note]]]);
+        const levels = [["lower", say("below")], ["upper", say("above")], ["sliding", say("wide")]]
+          .filter(([key]) => all[key] && all[key][note] > 0).map(([key, side]) => `${whole(all[key][note])} ${side}`);
+        if (levels.length) facts.push([all.level ? say(all.level) : say("Protection level"), levels.join(", ")]);
+        if (all.interval) facts.push([say("Feasibility interval"), say("an outsider sees {what}", { what: all.interval[note] })]);
       }
       const story = make("dl", { class: "facts" }, ...facts.flatMap(([what, said]) => [make("dt", {}, what), make("dd", {}, said)]));
       this.detail.replaceChildren(make("p", {}, make("strong", {}, names.join(" / ")), head), ...(facts.length ? [story] : []));
@@ -366,14 +371,18 @@
     });
   }
   // Lists that can be searched and filtered.
+  const FILTERS = {
+    status: say("any status"), table: say("any table"), reason: say("any reason"), level: say("any level"),
+    before: say("any status before"), now: say("any status now"),
+  };
   for (const list of document.querySelectorAll(".filtered")) {
     const rows = [...list.querySelectorAll("tbody tr")];
-    const search = make("input", { type: "search", placeholder: "code or label" });
+    const search = make("input", { type: "search", placeholder: say("code or label") });
     const count = make("span", { class: "muted", "aria-live": "polite" });
     const choices = list.dataset.filters.split(",").map((name) => {
       const of = (row) => (row.dataset[name] || "").split("; ");
       const words = [...new Set(rows.flatMap(of))].filter(Boolean);
-      const select = make("select", {}, make("option", { value: "" }, `any ${name}`));
+      const select = make("select", { "aria-label": FILTERS[name] }, make("option", { value: "" }, FILTERS[name]));
       words.forEach((word) => select.append(make("option", { value: word }, word)));
       return { select, of, use: words.length > 1 };
     }).filter((choice) => choice.use);
@@ -386,10 +395,10 @@
         row.hidden = !fits;
         seen += fits;
       }
-      count.textContent = `${seen.toLocaleString("en")} of ${rows.length.toLocaleString("en")} cells`;
+      count.textContent = say("{n} of {n2} cells", { n: whole(seen), n2: whole(rows.length) });
     };
     [search, ...choices.map(({ select }) => select)].forEach((node) => node.addEventListener("input", apply));
-    list.prepend(make("div", { class: "tools" }, make("label", {}, "Search", search), ...choices.map(({ select }) => select), count));
+    list.prepend(make("div", { class: "tools" }, make("label", {}, say("Search"), search), ...choices.map(({ select }) => select), count));
     apply();
   }
   const sheets = () => document.querySelectorAll(".sheet table");

@@ -305,3 +305,10 @@ def test_a_table_of_another_tool_is_attacked_in_one_call():
     ):
         with pytest.raises(cg.InputError, match=re.escape(words)):
             cg.audit_table(table, **({"by": ["r", "k"]} | wrong))
+
+
+def test_what_is_not_proven_names_the_cure() -> None:
+    frame = {"region": ["N"] * 2 + ["S"] * 9 + ["W"] * 9, "pay": [10] * 2 + [50] * 9 + [30] * 9}
+    held = protect(frame, by=["region"], value="pay", rules=cg.MinFrequency(3), method=cg.TabularAdjustment())
+    with pytest.raises(cg.NotProtected, match="unproven='accept'"):
+        held.crosstab()

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from cellguard.faces.studio.app import guarded
 from cellguard.faces.studio.sessions import Sessions
 from cellguard.faces.studio.studio import Limits, Studio
+from cellguard.faces.web import served_names
 
 FIRMS = "firm,region,size,turnover\n" + "".join(
     f"f{i},{'NNSSSWWWWW'[i % 10]},{'ab'[i % 3 % 2]},{17 * (i % 7) ** 3 + 5}\n" for i in range(40)
@@ -85,7 +86,7 @@ def sessions():
 
 @pytest.fixture
 def app(studio, sessions):
-    return guarded(studio, sessions, {"127.0.0.1", "localhost"}, PORT)
+    return guarded(studio, sessions, served_names("127.0.0.1", PORT), PORT)
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import zipfile
 import pytest
 
 from cellguard.faces.studio.studio import Studio
+from cellguard.faces.web import served_names
 from cellguard.pipeline.decisions import standings
-from unit.faces.studio.conftest import FIRMS, JOB, Page
+from unit.faces.studio.conftest import FIRMS, JOB, PORT, Page
 
 from system import command
 
@@ -156,7 +157,9 @@ def test_another_server_on_the_folder_goes_on_where_the_first_was_killed(maker, 
     from cellguard.faces.studio.sessions import Sessions
 
     fresh = Sessions(["maker", "checker"])
-    again = Page(guarded(Studio(folder, "job.yaml"), fresh, {"127.0.0.1"}, 4711), fresh, "checker", "Bea")
+    again = Page(
+        guarded(Studio(folder, "job.yaml"), fresh, served_names("127.0.0.1", PORT), PORT), fresh, "checker", "Bea"
+    )
     (run,) = again.get("runs").json()["runs"]
     assert run["standing"]["state"] == "requested" and run["current"]
     assert again.post("decide", what="accept", run=1).status_code == 200

@@ -1,6 +1,8 @@
 """The one way in: host, token, cookie, word, policy, uploads, paths, log; an attack on each."""
 
+import io
 import logging
+import zipfile
 
 import duckdb
 import pytest
@@ -8,8 +10,9 @@ from starlette.testclient import TestClient
 
 from cellguard.errors import InputError
 from cellguard.faces.studio import routes_job
-from cellguard.faces.studio.guard import AWAY, POLICY
+from cellguard.faces.studio.guard import AWAY
 from cellguard.faces.studio.serve import Place, Server, studio_of
+from cellguard.faces.web import POLICY
 from cellguard.pipeline import job_folder
 from unit.faces.studio.conftest import HOST, JOB, PORT
 
@@ -265,3 +268,68 @@ def test_what_is_opened_is_said_by_the_path(folder, tmp_path_factory):
     for path, root in ((folder / "no", None), (folder / "job.yaml", tmp_path_factory.mktemp("x"))):
         with pytest.raises(InputError):
             Place.of(path, root)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("path", ["/api/job", "/api/session", "/api/files", "/assets/main.js"])
+def test_a_page_of_another_server_on_this_machine_reads_nothing(maker, site, path):
+    assert maker.client.get(path, headers={"Sec-Fetch-Site": site}).status_code == 403
+    assert maker.client.get(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+    assert maker.client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200  # a link that is followed
+
+
+@pytest.mark.parametrize("what", ["certificate", "job", "report"])
+def test_links_within_a_run_lead_nowhere(maker, studio, folder, tmp_path_factory, what):
+    maker.post("protect")
+    maker.wait(studio)
+    secret = tmp_path_factory.mktemp("other") / "secret"
+    secret.write_text("812")
+    inside = folder / "job-runs" / "001" / "internal"
+    name = {"certificate": "certificate.json", "job": "job.yaml", "report": "report.html"}[what]
+    (inside / name).unlink()
+    (inside / name).symlink_to(secret)
+    for path in (f"runs/1/download/{what}", "runs/1/difference", "runs", "tables?run=1", "runs/1/public?table=firms"):
+        answer = maker.get(path)
+        assert answer.status_code in (200, 422) and "812" not in answer.text, path
+    assert maker.get(f"runs/1/download/{what}").status_code == 422
+    assert maker.post("runs/1/verify").status_code == 422
+
+
+def test_a_run_or_a_record_that_is_a_link_is_none(maker, folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "001" / "internal").mkdir(parents=True)
+    (folder / "job-runs").symlink_to(other)
+    assert maker.get("runs").json()["runs"] == []
+    (other / "record").write_text("")
+    (folder / "job.decisions.jsonl").unlink(missing_ok=True)
+    (folder / "job.decisions.jsonl").symlink_to(other / "record")
+    assert maker.get("record").status_code == 422
+    assert maker.put("job", text=JOB + "# more\n", version=maker.get("job").json()["version"]).status_code == 422
+    assert (other / "record").read_text() == ""
+
+
+def test_a_small_file_that_is_large_inside_is_refused(maker, folder):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/worksheets/sheet1.xml", b"<row/>" * 200_000)
+    assert len(packed.getvalue()) < 10_000
+    assert maker.upload("bomb.xlsx", packed.getvalue()).status_code == 413 and not (folder / "bomb.xlsx").exists()
+
+
+def test_a_file_of_very_many_columns_is_refused_at_once(maker, folder):
+    (folder / "wide.csv").write_text(",".join(f"c{i}" for i in range(6_000)) + "\n")
+    answer = maker.get("data/wide.csv")
+    assert answer.status_code == 422 and "columns" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("name", ["Ada\u200b", "\u202eadA", "A\u00adda", "\u2060", "Ada\x07"])
+def test_a_name_with_signs_that_nobody_sees_is_refused(checker, name):
+    assert checker.post("who", name=name).status_code == 422
+
+
+def test_a_maker_is_known_in_any_width_of_letters(maker, checker, studio):
+    maker.post("protect")
+    maker.wait(studio)
+    assert checker.post("who", name="\uff21\uff44\uff41").json() == {"name": "Ada"}
+    answer = checker.post("decide", what="accept", run=1, reason="x")
+    assert answer.status_code == 422 and "somebody else must accept it" in answer.json()["error"]

@@ -9,6 +9,7 @@ import pytest
 
 from cellguard.faces.studio.app import guarded
 from cellguard.faces.studio.studio import Studio
+from cellguard.faces.web import served_names
 from unit.faces.studio.conftest import PORT, Page
 
 from system import command
@@ -102,7 +103,7 @@ def test_too_fine_a_map_is_not_tried(folder, sessions, monkeypatch):
     from cellguard.methods.maps import trial
 
     monkeypatch.setattr(trial, "_MOST_TRIED", 20)
-    maker = Page(guarded(Studio(folder), sessions, {"127.0.0.1"}, PORT), sessions, "maker", "Ada")
+    maker = Page(guarded(Studio(folder), sessions, served_names("127.0.0.1", PORT), PORT), sessions, "maker", "Ada")
     maker.post("jobs", data="shops.csv", job="map.yaml", map={"x": "east", "y": "north", "size": 5.0})
     assert "too many to be drawn" in maker.post("map/try").json()["error"]
     assert maker.post("map/try", size=60.0).status_code == 200

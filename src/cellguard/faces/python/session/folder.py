@@ -22,8 +22,9 @@ import numpy as np
 from cellguard.errors import NotProtected
 from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.result import ProtectedFrame
-from cellguard.faces.python.session.memory import Output, Shown
+from cellguard.faces.python.session.memory import Output
 from cellguard.faces.python.wide import MARK, Layout, Wide
+from cellguard.inputs.shown.memory import Shown
 from cellguard.io.folder import OutputFolder
 from cellguard.io.write import check_folder, whole_folder
 from cellguard.job.jobfile import Job

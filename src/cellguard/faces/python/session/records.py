@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,8 +15,7 @@ from cellguard.errors import InputError, did_you_mean
 from cellguard.faces.python.asking import NamedColumn, bare, plain_column
 from cellguard.faces.python.coding import is_column
 from cellguard.faces.python.kinds import kind_of
-
-Rows = np.ndarray[Any, np.dtype[np.intp]]
+from cellguard.inputs.shown.record_sets import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +194,3 @@ def _take(values: Any, own: Rows | None, kept: Rows) -> Any:  # noqa: ANN401
     return (
         np.asarray(values, object)[places].tolist() if isinstance(values, (list, tuple)) else np.asarray(values)[places]
     )
-
-
-def digest(*arrays: npt.NDArray[np.integer[Any]], words: Sequence[str] = ()) -> str:
-    """Return a short word that only equal arrays and words share."""
-    found = hashlib.sha256("\0".join(words).encode())
-    for array in arrays:
-        found.update(np.ascontiguousarray(array, np.int64).tobytes())
-    return found.hexdigest()[:12]

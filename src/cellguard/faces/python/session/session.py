@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,15 +25,18 @@ from cellguard.faces.python.asking import (
 )
 from cellguard.faces.python.coding import code_column, free_name
 from cellguard.faces.python.crosstab import columns_of_functions
+from cellguard.faces.python.habits import SESSION, no_attribute
 from cellguard.faces.python.protect import Rules, job_rules
 from cellguard.faces.python.result import ProtectedFrame
-from cellguard.faces.python.session.closeness import Closeness
 from cellguard.faces.python.session.folder import write_session
-from cellguard.faces.python.session.memory import Output, Shown, remembered, statuses_of
+from cellguard.faces.python.session.memory import Output, statuses_of
 from cellguard.faces.python.session.models import check_figure, check_model
-from cellguard.faces.python.session.records import Chosen, Records, Rows, digest
+from cellguard.faces.python.session.records import Chosen, Records
 from cellguard.faces.python.session.requests import calling_line, listed_columns, renamed, with_secret
 from cellguard.inputs.earlier_releases import Memory
+from cellguard.inputs.shown.closeness import Closeness
+from cellguard.inputs.shown.memory import Shown, remembered
+from cellguard.inputs.shown.record_sets import Rows, digest
 from cellguard.job.rulespec import parse_rule
 from cellguard.rules.rule import fewest_of
 
@@ -96,6 +99,11 @@ class Session:
         named = holding or respondent
         who = None if named is None else plain_column(self.records.column(named)).to_pylist()
         self._closeness = Closeness(who, self.fewest)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            no_attribute(self, name, SESSION)
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{uid} {output.status}" for uid, output in self.outputs.items())

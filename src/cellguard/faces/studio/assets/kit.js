@@ -18,7 +18,7 @@ export function t(key, filled = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in filled ? filled[name] : whole));
 }
 
-export const number = (value) => (value === null || value === undefined ? "" : new Intl.NumberFormat(language).format(value));
+export const number = (value) => (value === null || value === undefined ? "" : new Intl.NumberFormat(language).formatToParts(value).map((part) => (part.type === "group" && language !== "en" ? "\u202f" : part.value)).join(""));
 
 // Makes an element: attributes, `on...` listeners, children (texts, elements, lists of these, nothing).
 export function h(tag, attributes = {}, ...children) {
@@ -55,7 +55,7 @@ export class Refused extends Error {
 }
 
 export async function ask(path, { method = "GET", body, raw, signal } = {}) {
-  const headers = {};
+  const headers = { "Accept-Language": language };
   if (method !== "GET" && state.session) headers["X-Cellguard-Word"] = state.session.word;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;

@@ -75,7 +75,7 @@ function drawHexagons_(map, found) {
   const label = t("map_label", { n: number(found.map.q.length) });
   fill(map,
     h("p", { class: "tools" },
-      h("label", { class: "slide" }, t("map_after"), " ", h("input", { type: "range", "data-slider": "", min: 0, max: 100, value: old, "aria-label": t("map_slider") }), " ", t("map_before")),
+      h("label", { class: "slide" }, t("map_before"), " ", h("input", { type: "range", "data-slider": "", min: 0, max: 100, value: old, "aria-label": t("map_slider") }), " ", t("map_after")),
       h("label", { class: "inline" }, h("input", { type: "checkbox", "data-changes": "", checked: only }), t("map_changes")),
       ["in", "out", "whole"].map((way) => h("button", { type: "button", "data-zoom": way }, t(`map_zoom_${way}`)))),
     h("canvas", { tabindex: 0, role: "img", "aria-label": label }),
