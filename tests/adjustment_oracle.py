@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 
-def least(value, need_below, need_above, primary, weight, shape, reach, kept=()):
+def least(value, need_below, need_above, primary, weight, shape, reach, kept=(), squares=False):
     """The least cost of moves of up to `reach` of each inner cell; `value` is an array with totals first in each axis.
 
     `need_below` and `need_above` are levels, infinite where a cell may not go to that side.
@@ -21,5 +21,5 @@ def least(value, need_below, need_above, primary, weight, shape, reach, kept=())
     for cell in kept:
         good[(slice(None), *cell)] &= moves[(slice(None), *cell)] == 0
     fine = good.reshape(len(moves), -1).all(1)
-    cost = (weight * np.abs(moves)).reshape(len(moves), -1).sum(1)
+    cost = (weight * (moves**2 if squares else np.abs(moves))).reshape(len(moves), -1).sum(1)
     return cost[fine].min(initial=np.inf)

@@ -11,6 +11,7 @@ from cellguard.kernels.kernel import ways
 from cellguard.kernels.signature import write
 
 RECORD = "--record-kernels"
+TIMES = "--cpu-times"
 _known = {(name, text) for name, texts in extension.recorded().items() for text in texts}
 _seen: set[tuple[str, object]] = set()
 _missing: set[tuple[str, str]] = set()
@@ -18,10 +19,15 @@ _missing: set[tuple[str, str]] = set()
 
 def pytest_addoption(parser):
     parser.addoption(RECORD, action="store_true", help="add the signatures of kernels that tests call to the table")
+    parser.addoption(TIMES, action="store_true", help="show which tests and files take most processor time")
 
 
-def pytest_configure():
+def pytest_configure(config):
     ways.heard = _hear
+    if config.getoption(TIMES):
+        from cpu_times import CpuTimes
+
+        config.pluginmanager.register(CpuTimes())
 
 
 def _hear(name, description):

@@ -61,10 +61,40 @@ def make_two_groupings(home, **more):
     return _written(home, job, {"variables": ["size", "z1", "z2"], "values": ["x", "y"]} | more)
 
 
-def _written(home, job, spec):
+def make_suppressing(home, data=None, variables=("region", "branch", "size", "legal"), **more):
+    """Write a source whose answers are suppressed."""
+    (home / "firms.csv").write_text(firms() if data is None else data)
+    by, value = variables[0], "turnover" if data is None else "x"
+    rules = [{"min_frequency": 3}, {"p_percent": 15}]
+    tables = [
+        {"name": "sums", "by": [by], "value": value, "rules": rules},
+        {"name": "counts", "by": [by], "value": "count", "rules": rules[:1]},
+    ]
+    job = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "id"}, "tables": tables}
+    return _with_spec(home, job, {"variables": list(variables)} | more)
+
+
+def make_keyed(home, *, unproven="accept", **more):
+    """Write a source of counts with noise by cell keys."""
+    (home / "firms.csv").write_text(firms(2_000))
+    table = {"name": "plan", "by": ["region"], "value": "count", "rules": [{"min_frequency": 3}]}
+    job = {
+        "version": 1,
+        "microdata": {"source": "firms.csv", "respondent": "id"},
+        "cell_key": {"seed": 5, "unproven": unproven},
+        "tables": [{**table, "protect": {"method": "cell_key"}}],
+    }
+    return _with_spec(home, job, {"variables": ["region", "branch", "size", "legal"]} | more)
+
+
+def _with_spec(home, job, spec):
     (home / "job.yaml").write_text(yaml.safe_dump(job))
-    spec = {"version": 1, "multipliers": "drawn/internal/multipliers.parquet"} | spec
-    (home / "source.yaml").write_text(yaml.safe_dump(spec))
+    (home / "source.yaml").write_text(yaml.safe_dump({"version": 1} | spec))
+    return home
+
+
+def _written(home, job, spec):
+    _with_spec(home, job, {"multipliers": "drawn/internal/multipliers.parquet"} | spec)
     done = CliRunner().invoke(cli, ["perturb", str(home / "job.yaml"), "--out", str(home / "drawn")])
     assert done.exit_code == 0, done.output
     return home

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -36,6 +38,18 @@ def test_the_recipe_has_the_dependencies_of_the_wheel():
     assert set(needed) == expected
 
 
+def test_the_script_reads_the_steps_of_the_recipe():
+    spec = importlib.util.spec_from_file_location("release", ROOT / "packaging/release.py")
+    release = importlib.util.module_from_spec(spec)
+    sys.modules["release"] = release  # where its data classes look for their types
+    spec.loader.exec_module(release)
+    del sys.modules["release"]
+    steps = release.read_recipe((ROOT / "packaging/meta.yaml").read_text())
+    assert steps.script[:4] == ["-m", "pip", "install", "."] and "--no-build-isolation" in steps.script
+    assert {"hatchling >=1.27", "duckdb >=1.4,<3"} <= set(steps.needed) and steps.imports == ["cellguard"]
+    assert ["cellguard", "verify", "demo/protected"] in steps.commands
+
+
 def test_classifiers_and_support_say_the_same():
     lowest = PROJECT["requires-python"].removeprefix(">=")
     named = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)]
@@ -55,6 +69,13 @@ def test_the_sdist_has_it_and_it_names_no_private_place(name):
         f"/{name}" in included or f"/{name.partition('/')[0]}" in included or ("/" not in name and "/*.md" in included)
     )
     assert not re.search(r"localhost|127\.0\.0\.1|/home/|/root/", (ROOT / name).read_text())
+
+
+def test_whatever_compiles_kernels_has_a_compiler_of_c_plus_plus():
+    """Numba does not begin without one, and the wheel would be pure."""
+    container = (ROOT / "packaging/Containerfile").read_text()
+    assert " g++ " in container and "ls /wheels/*-cp*.whl" in container
+    assert 'compiler("cxx")' in (ROOT / "packaging/meta.yaml").read_text()
 
 
 def test_the_container_installs_extras_that_exist():

@@ -147,7 +147,7 @@ def test_a_job_is_told_which_formats_there_are(site, job, monkeypatch):
     install(site, monkeypatch)
     for wrong, words in (
         ("tyo", "did you mean 'toy'?"),
-        ("metadata", "'px', 'sdmx', 'xlsx' or 'toy'"),
+        ("metadata", "'px', 'sbs', 'sdmx', 'xlsx' or 'toy'"),
     ):
         job.write_text(yaml.safe_dump(JOB | {"output": {"formats": ["csv", wrong]}}))
         refused = run("protect", job, "--out", job.parent / "out")
@@ -206,8 +206,8 @@ def test_the_built_in_formats_are_declared_like_any_other():
     said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["cellguard.formats"]
     assert said == formats._BUILT_IN
     assert [formats.find_format(name).name for name in said] == list(said)
-    assert formats.format_names()[:9] == [
-        *("csv", "csvw", "datapackage", "eurostat", "html", "parquet", "px", "sdmx", "xlsx")
+    assert formats.format_names()[:10] == [
+        *("csv", "csvw", "datapackage", "eurostat", "html", "parquet", "px", "sbs", "sdmx", "xlsx")
     ]
 
 

@@ -69,6 +69,20 @@ def _redistribute(folder):
     }
 
 
+def _merge(folder):
+    job = _redistribute(folder)
+    table = job["tables"][0] | {"protect": {"method": "merge"}}
+    squares = {"grid": "squares", "size": 0.5}
+    return {"version": 1, "microdata": job["microdata"], "merge": squares, "tables": [table]}
+
+
+def _smooth(folder):
+    job = _merge(folder)
+    table = job["tables"][0] | {"protect": {"method": "smooth"}}
+    squares = {"grid": "squares", "size": 0.5, "unproven": "accept"}
+    return {"version": 1, "microdata": job["microdata"], "smooth": squares, "tables": [table]}
+
+
 def _cell_key(folder):
     rows = [f"p{i},{'NSW'[i % 3]}\n" for i in range(90)]
     (folder / "people.csv").write_text("id,region\n" + "".join(rows))
@@ -79,6 +93,12 @@ def _cell_key(folder):
         "cell_key": {"seed": 1},
         "tables": [table | {"protect": {"method": "cell_key"}}],
     }
+
+
+def _magnitude_key(folder):
+    job = _perturb(folder)
+    table = job["tables"][0] | {"rules": [{"p_percent": 10}], "protect": {"method": "magnitude_key"}}
+    return {"version": 1, "microdata": job["microdata"], "magnitude_key": {"seed": 1}, "tables": [table]}
 
 
 def _round(folder):
@@ -98,11 +118,14 @@ JOBS = {
     "suppress": _suppress,
     "perturb": _perturb,
     "redistribute": _redistribute,
+    "merge": _merge,
+    "smooth": _smooth,
     "round": _round,
     "cell_key": _cell_key,
+    "magnitude_key": _magnitude_key,
     "adjust": _adjust,
 }
-ACCEPTED = {"adjust"}  # prove nothing about attackers who know them: somebody must answer for every release
+ACCEPTED = {"adjust", "smooth"}  # prove nothing about attackers who know them: somebody must answer for every release
 
 
 def outcome_of(name, folder):

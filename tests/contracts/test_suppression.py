@@ -127,7 +127,7 @@ def business(seed, firms=1500):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("draw", [tiny, tiny_counts])
-@pytest.mark.parametrize("seed", range(20, 26))
+@pytest.mark.parametrize("seed", [20, 21, 22, *(pytest.param(seed, marks=pytest.mark.long) for seed in (23, 24, 25))])
 def test_every_effort_is_safe_and_more_of_it_costs_no_more(engine, effort, draw, seed):
     needs = draw(seed)
     cost = np.maximum(needs.tables.value, 1.0)
@@ -151,7 +151,7 @@ def test_every_effort_gives_the_same_pattern_every_time(engine, effort):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("firms", [150, 400, 1500])
+@pytest.mark.parametrize("firms", [150, 400, pytest.param(1500, marks=pytest.mark.long)])
 def test_business_tables_are_proven_safe_and_the_same_every_time(engine, firms):
     needs = cg.require(cg.assess(business(firms, firms), [cg.MinFrequency(3), cg.PPercent(10)]))
     cost = np.maximum(needs.tables.value, 1.0)

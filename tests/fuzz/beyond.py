@@ -39,7 +39,9 @@ def find_all(case: Case, release: Path, know: Knowledge = ALL, kinds: Collection
     space = make_space(tables, asked, know)
     columns = {space.column(axis): axis.column for table in tables for axis in table.axes}
     truth = {
-        response(table.topic, know): space.truth(case.records, amounts(case.records, table.topic.column), columns)
+        response(table.response_key, know): space.truth(
+            case.records, amounts(case.records, table.response_key.column), columns
+        )
         for table in tables
     }
     attack = Attack(gather(space, tables), truth)

@@ -36,10 +36,10 @@ class Brute:
         self.all: list[Combination] = list(product(*(sorted(leaves[c]) for c in self.columns)))
         if len(self.all) > 12:
             raise TooMany
-        self.count = any(table.topic.is_count for table in tables)
+        self.count = any(table.response_key.is_count for table in tables)
         self.empty = {z for z in self.all for table in tables if self._is_empty(table, z)}
         self.most = most
-        self.truth = {c: self._sums(case, c) for c in {t.topic.column for t in tables}}
+        self.truth = {c: self._sums(case, c) for c in {t.response_key.column for t in tables}}
 
     def _sums(self, case: Case, column: str) -> dict[Combination, int]:
         found = dict.fromkeys(self.all, 0)
@@ -62,7 +62,7 @@ class Brute:
         if not all(self._is_seen(table, i, z) for i in range(len(table.axes))):
             return False
         return any(self._is_gone(table, i, z) for i in range(len(table.axes))) and (
-            table.made or table.zeros == "known" or table.topic.is_count
+            table.made or table.zeros == "known" or table.response_key.is_count
         )
 
     def _leaf(self, table: Shown, i: int, z: Combination) -> str:
@@ -101,9 +101,9 @@ class Brute:
         for table in self.tables:
             for codes, value in table.rows.items():
                 cell = {z for z in self.all if self.inside(table.axes, codes, z)}
-                if table.topic.column == column and value is not None:
+                if table.response_key.column == column and value is not None:
                     found.append((cell, value, value))
-                if table.topic.column == column and codes in table.bounds:
+                if table.response_key.column == column and codes in table.bounds:
                     found.append((cell, *table.bounds[codes]))
                 if column == "count" and table.zeros == "known":
                     found.append((cell, 1, FAR))
@@ -158,7 +158,11 @@ class Brute:
     def _ends(self, column: str, cell: set[Combination], support: frozenset[Combination]) -> list[float] | None:
         rows = self._rows(column)
         zero = {
-            z for table in self.tables if table.topic.column == column for z in self.all if self._no_value(table, z)
+            z
+            for table in self.tables
+            if table.response_key.column == column
+            for z in self.all
+            if self._no_value(table, z)
         }
         bounds = [(0, FAR if z in support and z not in zero else 0) for z in self.all]
         matrix = [[1.0 * (z in inside) for z in self.all] for inside, _, _ in rows]

@@ -47,7 +47,7 @@ def inside_disclosures(
     space = make_space(tables, [(cell.axes, cell.codes) for cell in unsafe], know)
     facts, truth = gather(space, tables), make_attack(case, tables, unsafe, know)[0].truth
     hidden = [(t, codes) for t in tables for codes, value in t.rows.items() if value is None]
-    parts = [_parts(case, t.axes, codes, t.topic.column) for t, codes in hidden]
+    parts = [_parts(case, t.axes, codes, t.response_key.column) for t, codes in hidden]
     many: dict[str, int] = {}
     for part in parts:
         for who in part:
@@ -60,7 +60,7 @@ def inside_disclosures(
             if own:
                 cell = space.cell(table.axes, [a.below[c] for a, c in zip(table.axes, codes, strict=True)])
                 alone = len(part) == len(own)
-                known.setdefault(response(table.topic, know), []).append(
+                known.setdefault(response(table.response_key, know), []).append(
                     (cell, sum(own), sum(own) if alone else np.inf)
                 )
         goals = [goal for cell in unsafe if (goal := _goal(case, cell, together, space, know)) is not None]
@@ -97,12 +97,12 @@ def _with(facts: Facts, known: Mapping[str, list[tuple[np.ndarray, float, float]
 
 def _goal(case: Case, cell: Unsafe, together: Sequence[str], space: Any, know: Knowledge) -> Goal | None:
     """What an unsafe cell needs against some respondents together; None if nobody else is in it."""
-    parts, who = _parts(case, cell.axes, cell.codes, cell.topic.column), " and ".join(together)
+    parts, who = _parts(case, cell.axes, cell.codes, cell.response_key.column), " and ".join(together)
     own, others = sum(parts.get(h, 0) for h in together), [x for h, x in parts.items() if h not in together]
     if not others:
         return None
     goal = cell.goal(space, know)
-    if cell.topic.is_count:
+    if cell.response_key.is_count:
         return replace(goal, name=f"{goal.name} by {who}", lower=min(goal.lower, cell.value - own))
     level = max(own + (1 + _accuracy(case, cell) / 100) * max(others) - cell.value, 0)
     lower = min(level, cell.value - own)

@@ -42,7 +42,9 @@ def make_attack(
     space = make_space(tables, [(cell.axes, cell.codes) for cell in cells], know)
     columns = {space.column(axis): axis.column for table in tables for axis in table.axes}
     truth = {
-        response(table.topic, know): space.truth(case.records, amounts(case.records, table.topic.column), columns)
+        response(table.response_key, know): space.truth(
+            case.records, amounts(case.records, table.response_key.column), columns
+        )
         for table in tables
     }
     return Attack(gather(space, tables), truth), [cell.goal(space, know) for cell in cells]
@@ -60,7 +62,13 @@ class Unsafe:
     def __init__(
         self, spec: Mapping[str, Any], axes: Sequence[Axis], codes: Codes, value: int, least: float = 0.0
     ) -> None:
-        self.table, self.topic, self.axes, self.codes, self.value = spec["name"], read_topic(spec), axes, codes, value
+        self.table, self.response_key, self.axes, self.codes, self.value = (
+            spec["name"],
+            read_topic(spec),
+            axes,
+            codes,
+            value,
+        )
         self.least = least
         self.lower = self.upper = self.sliding = 0.0
 
@@ -72,14 +80,16 @@ class Unsafe:
         self.lower, self.upper = min(lower, self.value - least), min(upper, most - self.value)
         self.sliding = min(need.width, most - least)
         # A whole number that may move by less than 1 on either side must still not be certain.
-        if self.topic.is_count or max(self.lower, self.upper, self.sliding) < 1 - 1e-9:
+        if self.response_key.is_count or max(self.lower, self.upper, self.sliding) < 1 - 1e-9:
             self.sliding = max(self.sliding, 1.0)
 
     def goal(self, space: Any, know: Knowledge) -> Goal:
         cell = space.cell(self.axes, [a.below[c] for a, c in zip(self.axes, self.codes, strict=True)])
         name = f"{self.table}: {'/'.join(self.codes)}"
         kind = "rest" if " without " in self.table else "cell"
-        return Goal(name, response(self.topic, know), cell, self.value, self.lower, self.upper, self.sliding, kind)
+        return Goal(
+            name, response(self.response_key, know), cell, self.value, self.lower, self.upper, self.sliding, kind
+        )
 
 
 def unsafe_cells(case: Case) -> list[Unsafe]:

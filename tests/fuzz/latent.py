@@ -38,7 +38,7 @@ class Latent:
 
     def _name_codes(self, axes: Mapping) -> None:
         """All codes whose leaves the tables tell apart from others."""
-        apart = make_space(self.response.tables, [], ALL).atoms
+        apart = make_space(self.response.tables, [], ALL).cover_cells
         for axis in axes.values():
             for code, leaves in axis.below.items():
                 whole = all(atom <= leaves or not atom & leaves for atom in apart[axis.column])
@@ -76,18 +76,24 @@ class Latent:
             yield tuple(leaves[column] for column in self.columns)
 
     def cells(self) -> dict[Cell, list[int]]:
-        """All cells that have records and that no table lists, with their records."""
+        """All cells that have records and that no table lists, with their records.
+
+        One with just the records of a listed cell tells no more than that: the rules of its table judge it.
+        """
         records = self.response.case.records
         above = [
             {leaf: [leaves for leaves in self.names[column] if leaf in leaves] for leaf in self.every[column]}
             for column in self.columns
         ]
-        listed, found = self.listed(), dict[Cell, list[int]]()
+        listed, shown, found = self.listed(), dict[Cell, list[int]](), dict[Cell, list[int]]()
         for i, codes in enumerate(zip(*(records.codes[column] for column in self.columns), strict=True)):
             for cell in product(*(own[code] for own, code in zip(above, codes, strict=True))):
-                if cell not in listed and (cell in found or len(found) < MOST):
+                if cell in listed:
+                    shown.setdefault(cell, []).append(i)
+                elif cell in found or len(found) < MOST:
                     found.setdefault(cell, []).append(i)
-        return found
+        alike = {tuple(inside) for inside in shown.values()}
+        return {cell: inside for cell, inside in found.items() if tuple(inside) not in alike}
 
     def unsafe(self) -> dict[Cell, list[int]]:
         """Those that the rules call unsafe; of ready-made tables without sums of their cells, which nobody judges."""

@@ -28,7 +28,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Topic:
+class ResponseKey:
     """What a table counts or sums: the column of records (or `count`), and what the job calls it."""
 
     column: str
@@ -50,7 +50,7 @@ class Shown:
 
     name: str
     axes: tuple[Axis, ...]
-    topic: Topic
+    response_key: ResponseKey
     zeros: str
     made: bool
     levels: Mapping[str, Sequence[int]]
@@ -146,8 +146,8 @@ def path(tree: Mapping[str, str], code: str) -> list[str]:
     return found
 
 
-def read_topic(spec: Mapping[str, Any]) -> Topic:
-    return Topic(spec["value"], spec.get("response", spec["value"]), spec.get("population", "all"))
+def read_topic(spec: Mapping[str, Any]) -> ResponseKey:
+    return ResponseKey(spec["value"], spec.get("response", spec["value"]), spec.get("population", "all"))
 
 
 def read_zeros(spec: Mapping[str, Any]) -> str:

@@ -82,9 +82,12 @@ def draw_sums(rng, goals, inside, most=6):
 
 def _is_bounded(tables):
     """Whether the number of all records is published, so that brute force went through all of them."""
-    return any(t.topic.is_count and t.rows.get(tuple("Total" for _ in t.axes)) is not None for t in tables)
+    return any(t.response_key.is_count and t.rows.get(tuple("Total" for _ in t.axes)) is not None for t in tables)
 
 
-@pytest.mark.parametrize("start", range(0, 10 * CHUNK, CHUNK))
+STARTS = [pytest.param(k * CHUNK, marks=[] if k < 5 else pytest.mark.long) for k in range(10)]
+
+
+@pytest.mark.parametrize("start", STARTS)
 def test_intervals_are_those_of_brute_force(start, tmp_path):
     assert sum(compare(seed, tmp_path) for seed in range(start, start + CHUNK)) >= LEAST

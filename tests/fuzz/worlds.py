@@ -17,7 +17,7 @@ from itertools import combinations, product
 import numpy as np
 
 from fuzz.cases import Records
-from fuzz.public import Axis, Codes, Shown, Topic, uncovered
+from fuzz.public import Axis, Codes, ResponseKey, Shown, uncovered
 
 MOST = 4000
 Vector = np.ndarray
@@ -85,10 +85,10 @@ class Space:
             own = axis.below["Total"]
             column = self.column(axis)
             leaves[column] = leaves[column] & own if column in leaves else set(own)
-        self.atoms = {column: _atoms(leaves[column], used[column]) for column in leaves}
+        self.cover_cells = {column: _atoms(leaves[column], used[column]) for column in leaves}
         names = [tuple(leaves)] if know.crossing else list(dict.fromkeys(sets))
         self.blocks = [tuple(name for name in leaves if name in block) for block in names]
-        sizes = [int(np.prod([len(self.atoms[name]) for name in block])) for block in self.blocks]
+        sizes = [int(np.prod([len(self.cover_cells[name]) for name in block])) for block in self.blocks]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         self.size = int(self.starts[-1])
         if self.size > MOST:
@@ -113,8 +113,8 @@ class Space:
         """Which combinations of a block have the wanted leaves."""
         inside = np.ones(1)
         for name in self.blocks[number]:
-            atoms = self.atoms[name]
-            marks = np.array([name not in wanted or atom <= set(wanted[name]) for atom in atoms], float)
+            cover_cells = self.cover_cells[name]
+            marks = np.array([name not in wanted or atom <= set(wanted[name]) for atom in cover_cells], float)
             inside = np.multiply.outer(inside, marks).ravel()
         found = np.zeros(self.size)
         found[self.starts[number] : self.starts[number + 1]] = inside
@@ -125,8 +125,8 @@ class Space:
         found = []
         for one, other in combinations(range(len(self.blocks)), 2):
             shared = [name for name in self.blocks[one] if name in self.blocks[other]]
-            for atoms in product(*(self.atoms[name] for name in shared)):
-                wanted = dict(zip(shared, atoms, strict=True))
+            for cover_cells in product(*(self.cover_cells[name] for name in shared)):
+                wanted = dict(zip(shared, cover_cells, strict=True))
                 found.append(self.where(one, wanted) - self.where(other, wanted))
         return np.array(found).reshape(-1, self.size)
 
@@ -141,8 +141,8 @@ class Space:
         """The combination of a block in which each record is."""
         at = np.zeros(len(records), int)
         for name in self.blocks[number]:
-            owner = {leaf: i for i, atom in enumerate(self.atoms[name]) for leaf in atom}
-            at = at * len(self.atoms[name]) + [owner[code] for code in records.codes[columns[name]]]
+            owner = {leaf: i for i, atom in enumerate(self.cover_cells[name]) for leaf in atom}
+            at = at * len(self.cover_cells[name]) + [owner[code] for code in records.codes[columns[name]]]
         return self.starts[number] + at
 
 
@@ -154,9 +154,9 @@ def _atoms(leaves: Collection[str], used: Collection[frozenset[str]]) -> list[fr
     return [frozenset(group) for group in by_sign.values()]
 
 
-def response(topic: Topic, know: Knowledge) -> str:
+def response(response_key: ResponseKey, know: Knowledge) -> str:
     """The name under which all tables of one response are known to be about the same."""
-    return topic.column if know.identity else f"{topic.name}/{topic.population}"
+    return response_key.column if know.identity else f"{response_key.name}/{response_key.population}"
 
 
 def make_space(tables: Sequence[Shown], cells: Sequence[tuple[Sequence[Axis], Codes]], know: Knowledge) -> Space:
@@ -183,27 +183,27 @@ def make_space(tables: Sequence[Shown], cells: Sequence[tuple[Sequence[Axis], Co
 def gather(space: Space, tables: Sequence[Shown]) -> Facts:
     """All facts that the released tables give away."""
     know = space.know
-    names = list(dict.fromkeys(response(table.topic, know) for table in tables))
+    names = list(dict.fromkeys(response(table.response_key, know) for table in tables))
     sums: dict[str, list[tuple[Vector, float, float]]] = {name: [] for name in names}
     zero = {name: np.zeros(space.size, bool) for name in names}
     empty = np.zeros(space.size, bool)
     listed = []
     for table in tables:
-        name = response(table.topic, know)
+        name = response(table.response_key, know)
         for codes, value in table.rows.items():
             cell = space.cell(table.axes, [a.below[c] for a, c in zip(table.axes, codes, strict=True)])
             if value is not None:
                 sums[name].append((cell, value, value))
             if codes in table.bounds:
                 sums[name].append((cell, *table.bounds[codes]))
-            if table.zeros == "known" and know.listed and (know.across or table.topic.is_count):
+            if table.zeros == "known" and know.listed and (know.across or table.response_key.is_count):
                 listed.append(cell)
         if know.codes and table.made:
             listed += _with_codes(space, table)
         here, only_value = _known_empty(space, table)
         zero[name] |= here | only_value
         empty |= here
-    count = next((response(t.topic, know) for t in tables if t.topic.is_count), None)
+    count = next((response(t.response_key, know) for t in tables if t.response_key.is_count), None)
     if know.across:
         if count is not None:
             empty |= zero[count] | _published_zeros(sums[count], space.size)
@@ -215,7 +215,7 @@ def gather(space: Space, tables: Sequence[Shown]) -> Facts:
         space.ties(),
         count,
         know.across and know.together and count is not None,
-        frozenset(response(table.topic, know) for table in tables if table.least < 0),
+        frozenset(response(table.response_key, know) for table in tables if table.least < 0),
     )
 
 

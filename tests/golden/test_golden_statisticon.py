@@ -56,7 +56,7 @@ def test_the_longest_interval(n, percent):
 
 def test_a_tie_is_unsafe_only_when_inclusive():
     cell = contributions([50, 40, 10])
-    assert Statisticon(20).length(cell)[0] == 20
+    assert Statisticon(20).runner_up(cell).length[0] == 20
     assert not Statisticon(20).unsafe(cell).any()
     assert Statisticon(20, inclusive=True).unsafe(cell).all()
 

@@ -10,10 +10,14 @@ import pytest
 
 from cellguard.methods.perturb.draw.multipliers import Settings, make_multipliers
 from cellguard.methods.perturb.draw.noise import table_statistics
+from cellguard.methods.perturb.fit import opt
 from cellguard.methods.perturb.fit.marg import Marg
 from cellguard.methods.perturb.fit.opt import Opt, least_loss
+from cellguard.methods.perturb.fit.programs import least_absolute
 from cellguard.methods.perturb.fit.raking import Margins, rake
 from cellguard.methods.perturb.fit.supertable import supertable
+from cellguard.randomness import stream
+from cellguard.run_context import UNWATCHED
 
 from perturb_data import grid_table, sodap
 
@@ -86,6 +90,18 @@ def test_least_loss_small(norm, optimum):
         assert got == near([34.2857, -56.5714, -56.5714, 107.1429], 0.02)
 
 
+@pytest.mark.parametrize(("norm", "loss"), [("l1", 497.142857), ("l2", 34780.41)])
+def test_opposite_signs_cost_more(norm, loss):
+    whole, how = supertable([grid_table(SMALL)]), Opt(norm=norm, excess=0)
+    wish, need = opt._wish(whole, how, stream(1, "excess"))
+    up, down = (whole.rows[0][whole.tables[0].table.find(name)] for name in ("1/1", "2/2"))
+    signs = np.zeros(len(need))
+    signs[[up, down]] = 1.0, -1.0
+    asked = opt._with_needs(wish, np.where(whole.sensitive, need, 0.0), signs)
+    noise = whole.noise(1 + (least_absolute(asked) if norm == "l1" else opt._least_squares(asked, UNWATCHED)))
+    assert (np.abs(noise).sum() if norm == "l1" else (noise**2).sum()) == near(loss, 2e-5 * loss)
+
+
 @pytest.mark.parametrize(("norm", "loss"), [("l1", 428.571429), ("l2", 45918.37)])
 def test_least_loss_with_all_margins_fixed(norm, loss):
     whole = supertable([grid_table(SMALL)])
@@ -128,15 +144,15 @@ def test_table_7_7_marg_after_zes_has_true_margins():
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_table_7_9_opt_puts_the_noise_where_it_is_needed(norm):
-    opt = groups("opt", norm=norm)
-    assert opt.groups["sensitive"].average > 2 * opt.groups["nonsensitive"].average
-    assert opt.groups["interior"].maximum <= 20.0 + 1e-6
-    assert opt.loss < groups("zes").loss
+    fitted = groups("opt", norm=norm)
+    assert fitted.groups["sensitive"].average > 2 * fitted.groups["nonsensitive"].average
+    assert fitted.groups["interior"].maximum <= 20.0 + 1e-6
+    assert fitted.loss < groups("zes").loss
 
 
 def test_table_7_10_opt_on_the_survey_serves_sensitive_cells():
-    opt = groups("opt", "1", norm="l2")
-    assert opt.groups["sensitive"].average > 3 * opt.groups["nonsensitive"].average
+    fitted = groups("opt", "1", norm="l2")
+    assert fitted.groups["sensitive"].average > 3 * fitted.groups["nonsensitive"].average
 
 
 def test_table_7_13_several_tables_give_margins_more_noise():

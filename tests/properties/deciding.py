@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-SAMPLE_AND_MORE = pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.long)])
+SAMPLE_AND_MORE = pytest.mark.parametrize("examples", [60, pytest.param(600, marks=pytest.mark.long)])
 
 
 def check_mostly(strategy, check, *, examples, share=0.3):

@@ -135,11 +135,11 @@ def random_tables(rng, shape, many):
     world = random_world(rng, *shape)
     found = []
     for i in range(many):
-        topic = pick(rng, list(TOPICS))
-        about = About(name=f"t{i}", response=topic[0], population=topic[1])
+        response_key = pick(rng, list(TOPICS))
+        about = About(name=f"t{i}", response=response_key[0], population=response_key[1])
         dims = some(rng, world.dimensions, 0.7) or [pick(rng, world.dimensions)]
         codes = {d.name: random_codes(rng, d) for d in dims}
-        found.append(table_of(rng, world, codes, scale=TOPICS[topic], about=about))
+        found.append(table_of(rng, world, codes, scale=TOPICS[response_key], about=about))
     return found
 
 

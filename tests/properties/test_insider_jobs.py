@@ -13,16 +13,18 @@ from fuzz.run import Kind, run_case
 from fuzz.worlds import ALL
 
 # 900004 and 900050 have levels that one table shows and another does not.
-FIRST, SAMPLE, MANY, CHUNK = 900_000, 20, 200, 20
+FIRST, SAMPLE, LONG, MANY, CHUNK = 900_000, 20, 80, 200, 20
+
+
+def when(first):
+    """Tell how often the jobs from a seed on are run: always, in the long run, or before a release."""
+    return [] if first < FIRST + SAMPLE else pytest.mark.long if first < FIRST + LONG else pytest.mark.endless
 
 
 @pytest.mark.parametrize(
     "first",
     [
-        *(
-            pytest.param(s, marks=[] if s < FIRST + SAMPLE else pytest.mark.long)
-            for s in range(FIRST, FIRST + MANY, CHUNK)
-        ),
+        *(pytest.param(s, marks=when(s)) for s in range(FIRST, FIRST + MANY, CHUNK)),
         pytest.param(900_050),
     ],
 )

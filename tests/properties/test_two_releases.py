@@ -5,7 +5,7 @@ import pytest
 from fuzz.releases import run_pair
 from fuzz.run import Kind
 
-FIRST, SAMPLE, LONG, ALL, CHUNK = 50_000, 20, 60, 2_000, 20
+FIRST, SAMPLE, LONG, ALL, CHUNK = 50_000, 20, 40, 2_000, 20
 
 
 def when(first, sample):

@@ -14,6 +14,8 @@ from cellguard.errors import InputError, JobError, MissingExtra, NotProtected
 from cellguard.faces.cli.main import cli
 from cellguard.methods.maps.simulate import simulate
 
+PUBLIC = {"shape", "step", "whole", "metres", "north"}  # of the grid and its legend, which are public
+
 
 def command(*words):
     return CliRunner().invoke(cli, [str(word) for word in words])
@@ -106,7 +108,7 @@ def test_nothing_of_the_inside_is_in_the_release(home):
     }
     page = (release / "report.html").read_text()
     data = json.loads(page.split('id="grids">')[1].split("</script>")[0])
-    assert set(data) == {"q", "r", "after", "breaks"} and min(data["after"]) >= 3
+    assert set(data) == {*PUBLIC, "q", "r", "after", "breaks"} and min(data["after"]) >= 3
     gone = next(row["hexagon"] for row in read(home / "out/internal/shops.csv") if row["change"] == "removed")
     for file in release.iterdir():
         assert gone.encode() not in file.read_bytes() and b"mu " not in file.read_bytes()
@@ -306,7 +308,7 @@ def test_hexagons_become_larger_where_there_are_too_few_records(home):
     path = job(home, bins=200)
     done = command("map", path, "--out", home / "out")
     assert done.exit_code == 0 and "the hexagons were made larger" in done.output, done.output
-    assert "attackers who know the smaller size of hexagons that was asked for not checked" in done.output
+    assert "attackers who know the smaller size of cells that was asked for not checked" in done.output
     assert all(int(row["value"]) >= 3 for row in read(home / "out/release/shops.csv"))
     with pytest.raises(NotProtected, match="say `coarsen: true`"):
         cg.run(cg.Job.load(job(home, bins=200, coarsen=False)))

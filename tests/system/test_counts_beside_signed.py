@@ -71,12 +71,12 @@ def test_no_count_is_told_to_be_small(tmp_path, lower):
 def test_respondents_bound_counts(tmp_path):
     """Who is one of a count knows that it is 1 or more, whatever the values beside it are."""
     outcome = protected(tmp_path, SMALL, {"min_frequency": 3}, "unbounded")
-    standing = outcome.protected.audit.inside.standing
-    counts = outcome.protected.audit.needs.world.is_count[standing.problem.cells]
-    assert counts.any() and not standing.signed[counts].any()
-    some = int(np.flatnonzero(counts & (np.diff(standing.start) > 0))[0])
-    insider = standing.contributors(some)[:1]
-    assert standing.limits(insider)[0][some] <= standing.value[some] - 1
+    knowledge = outcome.protected.audit.inside.knowledge
+    counts = outcome.protected.audit.needs.world.is_count[knowledge.problem.cells]
+    assert counts.any() and not knowledge.signed[counts].any()
+    some = int(np.flatnonzero(counts & (np.diff(knowledge.start) > 0))[0])
+    insider = knowledge.contributors(some)[:1]
+    assert knowledge.limits(insider)[0][some] <= knowledge.value[some] - 1
 
 
 def test_a_bound_of_a_single_count_is_not_below_0():

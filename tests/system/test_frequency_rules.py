@@ -83,8 +83,8 @@ def test_what_a_row_tells_concerns_everybody_in_it(tmp_path):
         who = told[region, offence, sex]
         assert len(who) == count[region, "Total", sex]
         assert sum(amount > 0 for _, amount in who) == count[region, offence, sex]
-    lone = next(key for key in added if count[key[0], "Total", key[2]] == 1)
-    more = next(e for e in listed if e["insider"] >= 0 and codes[e["row"]] == lone and not e["table"])
+    singleton = next(key for key in added if count[key[0], "Total", key[2]] == 1)
+    more = next(e for e in listed if e["insider"] >= 0 and codes[e["row"]] == singleton and not e["table"])
     pq.write_table(pa.Table.from_pylist([*listed, {**more, "insider": 10_000}], pq.read_schema(path)), path)
     seal(out)
     assert [c.number for c in verify(out / "internal/certificate.json").checks if not c.passed] == [8]

@@ -106,7 +106,9 @@ def test_policies_and_studies_know_the_word(write):
     assert isinstance(done.exception, InputError) and "confirmed" in str(done.exception)
     assert command("compare", path, "--rules", "p_percent p=0.1 confirmed=true").exit_code == 0
     done = command("compare-rules", "--rule", "p_percent p=0.1", "--rule", "dominance n=2")
-    assert isinstance(done.exception, InputError) and "whole percentages" in str(done.exception)
+    assert isinstance(done.exception, InputError) and "confirmed" in str(done.exception)
+    rules = ("--rule", "p_percent p=0.5 confirmed=true", "--rule", "dominance n=2")
+    assert command("compare-rules", *rules).exit_code == 0
 
 
 def test_a_map_without_a_working_rule_is_refused(tmp_path):

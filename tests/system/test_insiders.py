@@ -16,7 +16,7 @@ from cellguard.io.folder import OutputFolder
 from cellguard.methods.suppress import judged_sums
 from cellguard.pipeline import audit_folder, explain_cell, run, verify_inputs
 from cellguard.verifier.verify import verify
-from cellguard.world.told_sums import Told
+from cellguard.world.determined_sums import Told
 
 JOB = {
     "version": 1,
@@ -196,7 +196,7 @@ def test_sums_of_hidden_cells_are_part_of_the_claim(tmp_path, monkeypatch):
     assert claimed == {"tables": ["sums"], "told": [], "beyond": []} and refusals(cured) == []
     assert "C,,c" in (cured / "release" / "t.csv").read_text()
     monkeypatch.setattr(judged_sums, "holding_sums", lambda *_: [])
-    monkeypatch.setattr(judged_sums, "told_sums", lambda *_, **__: Told(()))
+    monkeypatch.setattr(judged_sums, "determined_sums", lambda *_, **__: Told(()))
     told = one_holding_in_two_cells(tmp_path, "told")  # which claims that there were no sums to judge
     assert "C,100,\n" in (told / "release" / "t.csv").read_text()
     (wrong,) = (check for check in verify(told / "internal" / "certificate.json").checks if not check.passed)

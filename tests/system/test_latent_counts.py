@@ -13,8 +13,8 @@ import pytest
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_folder, run, verify_inputs
-from cellguard.verifier.atoms import Between
 from cellguard.verifier.clusters import Piece, Pieces
+from cellguard.verifier.cover_cells import Between
 from cellguard.verifier.fitted import check_parted
 from cellguard.verifier.stages import Refused
 from cellguard.verifier.verify import verify

@@ -15,20 +15,12 @@ R = Path(__file__).parents[2] / "r"
 CHUNK = re.compile(r"```\{r\}\n(.*?)```", re.S)
 
 
-def _has_reticulate():
-    if not shutil.which("Rscript"):
-        return False
-    done = subprocess.run(["Rscript", "-e", "library(reticulate)"], capture_output=True)
-    return done.returncode == 0
-
-
-needs_r = pytest.mark.skipif(
-    not _has_reticulate(), reason="needs R and reticulate; apt-get install r-base-core r-cran-reticulate"
-)
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
+    """The package, installed; asked for before a test runs and not while tests are collected, since R starts slowly."""
+    rscript = shutil.which("Rscript")
+    if not rscript or subprocess.run([rscript, "-e", "library(reticulate)"], capture_output=True).returncode:
+        pytest.skip("needs R and reticulate; apt-get install r-base-core r-cran-reticulate")
     made = tmp_path_factory.mktemp("library")
     done = subprocess.run(["R", "CMD", "INSTALL", "-l", made, R], capture_output=True, text=True)
     assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
@@ -41,14 +33,12 @@ def run(library, script):
     return subprocess.run(["Rscript", "-"], input=script, env=env, capture_output=True, text=True)
 
 
-@needs_r
 @pytest.mark.long
 def test_what_r_users_do_and_what_they_do_wrong(library):
     done = run(library, (R / "tests/run.R").read_text())
     assert done.returncode == 0 and done.stdout.endswith("all lines hold\n"), done.stderr
 
 
-@needs_r
 @pytest.mark.long
 def test_the_vignette_runs(library):
     done = run(library, "\n".join(CHUNK.findall((R / "vignettes/habits.Rmd").read_text())))

@@ -85,7 +85,7 @@ def test_csv_is_always_written_and_nothing_else_unless_asked(home):
 
 
 @pytest.mark.parametrize(
-    ("formats", "words"), [("[csv, pdf]", "'parquet', 'px', 'sdmx' or 'xlsx'"), ("[csv, csv]", "twice")]
+    ("formats", "words"), [("[csv, pdf]", "'parquet', 'px', 'sbs', 'sdmx' or 'xlsx'"), ("[csv, csv]", "twice")]
 )
 def test_wrong_formats_are_refused_before_any_work(home, formats, words):
     done = run("protect", with_formats(home, "wrong.yaml", formats), "--out", "wrong", cwd=home)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,9 @@ SUMMARY = {
 }
 
 
+AXE = Path(__file__).parents[2] / "build" / "axe" / "package" / "axe.min.js"
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Both pages of a linked set, by one, two and three dimensions."""
@@ -35,7 +39,7 @@ def files(tmp_path_factory):
     tables = [cases.table(f"t{n}", axes[:n], response=f"r{n}", seed=n) for n in (1, 2, 3)]
     case = cases.case(cg.link(tables), SUMMARY, made="2026-01-02")
     audit = case.protected.audit
-    noisy = perturbed_cases.case(lone=True, summary=SUMMARY, made="2026-01-02")
+    noisy = perturbed_cases.case(singleton=True, summary=SUMMARY, made="2026-01-02")
     pages = {
         "internal": internal_page(case),
         "public": public_page(release(audit.pattern, audit.grains.value, audit.grains.decimals)),
@@ -286,3 +290,13 @@ def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path):
     page.keyboard.press("Enter")
     assert body.count() == 1 + 200 + 1 and page.evaluate("document.activeElement.textContent") == "row 100"
     page.close()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not AXE.is_file(), reason="`make axe` gets the checker of accessibility")
+@pytest.mark.parametrize("name", ["internal", "public", "unsafe", "perturbed", "noisy"])
+def test_a_checker_of_accessibility_finds_no_serious_fault(visit, name):
+    page = visit(name, bypass_csp=True)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run().then((r) => r.violations.map((v) => [v.id, v.impact, v.nodes[0].html]))")
+    assert [fault for fault in found if fault[1] in ("serious", "critical")] == []

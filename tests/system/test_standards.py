@@ -9,6 +9,10 @@ from decimal import Decimal
 
 import pytest
 
+import cellguard
+from cellguard.verifier.verify import verify
+from unit.verifier import folders
+
 from system.command import run
 
 JOB = """\
@@ -20,7 +24,7 @@ tables:
   - {name: by_area, by: [area, size class], value: turnover, decimals: 1, rules: [{min_frequency: 3}, {p_percent: 10}]}
   - {name: Sizes, by: [size class], value: turnover, decimals: 1, rules: [{min_frequency: 3}]}
   - {name: three, by: [area, size class, sex], value: count, rules: [{min_frequency: 2}], zeros: known}
-output: {folder: out, formats: [csv, sdmx, px, csvw, datapackage, eurostat]}
+output: {folder: out, formats: [csv, parquet, xlsx, sdmx, px, csvw, datapackage, eurostat, sbs]}
 """
 SIZES = ("1-9", "10-49", "250+")
 
@@ -69,8 +73,90 @@ def test_no_writer_puts_what_is_suppressed_anywhere(release):
     secret = {row["value"] for row in hidden} - shown
     assert secret
     for path in release.iterdir():
+        if path.suffix in (".parquet", ".xlsx"):  # read whole by the two tests below
+            continue
         words = set(path.read_text().replace('"', " ").replace(",", " ").replace(";", " ").split())
         assert not secret & words, path.name
+
+
+@pytest.mark.parametrize("name", ["by_area", "Sizes", "three"])
+def test_parquet_is_read_by_polars(release, name):
+    import polars
+
+    found = polars.read_parquet(release / f"{name}.parquet").to_dicts()
+    expected = [row | {"value": None if row["flag"] else Decimal(row["value"])} for row in rows(release, name)]
+    assert found == expected
+
+
+def test_the_workbook_is_read_by_openpyxl(release):
+    import openpyxl
+
+    prover = openpyxl.load_workbook(release / "tables.xlsx")
+    shown = {str(cell.value) for sheet in prover.worksheets for row in sheet.iter_rows() for cell in row}
+    grid = list(prover["by_area"].iter_rows(values_only=True))
+    head = next(row for row in grid if "250+" in row)
+    found = {
+        (str(row[0]).strip(), code): row[head.index(code)]
+        for row in grid[grid.index(head) + 1 :]
+        for code in ("Total", *SIZES)
+    }
+    listed = {(row["area"], row["size class"]): row for row in rows(release, "by_area")}
+    assert "c" in shown and set(listed) <= set(found)
+    for key, row in listed.items():
+        assert found[key] == ("c" if row["flag"] else pytest.approx(float(row["value"]), rel=1e-15)), key
+
+
+def lines_without_header(path):
+    import pandas
+
+    return pandas.read_csv(path, header=None, dtype=str, keep_default_na=False, names=range(8)).fillna("").to_numpy()
+
+
+@pytest.mark.parametrize("name", ["by_area", "Sizes", "three"])
+def test_sbs_files_are_read_by_pandas_and_tell_no_reason(release, name):
+    expected = rows(release, name)
+    by = [column for column in expected[0] if column not in ("value", "flag")]
+    for row, found in zip(expected, lines_without_header(release / f"{name}.sbs"), strict=True):
+        codes, (value, count, flag, *rest) = found[: len(by)].tolist(), found[len(by) :]
+        assert codes == [row[d] for d in by] and not count and not any(rest)
+        assert (value, flag) == (row["value"], "c" if row["flag"] else "V")
+
+
+def test_the_internal_sbs_file_says_why(release):
+    inside = release.parent / "internal"
+    with (inside / "by_area.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    found = lines_without_header(inside / "by_area.sbs")
+    flags = set()
+    for cell, (area, size, value, count, flag, *tail) in zip(cells, found.tolist(), strict=True):
+        assert (area, size, value, count) == (cell["area"], cell["size class"], cell["value"], cell["count"])
+        few = "min_frequency" in cell["reasons"]
+        expected = {"published": "V", "secondary": "D", "primary": "A" if few else "F"}[cell["status"]]
+        flags.add(flag)
+        assert flag == expected and len([t for t in tail if t]) == (2 if flag == "F" else 0), cell
+        if flag == "F":  # 9871.5 of it are one respondent's
+            assert Decimal(tail[0]) == (Decimal("9871.5") * 100 / Decimal(value)).quantize(Decimal("0.1"))
+    assert flags == {"V", "D", "F"} or flags == {"V", "D", "F", "A"}
+
+
+@pytest.mark.parametrize("name", ["by_area.sdmx.csv", "by_area.sbs"])
+def test_verify_refuses_a_file_to_be_sent_that_says_something_else(release, name):
+    folder = release.parent
+    path, certificate = folder / "internal" / name, folder / "internal/certificate.json"
+    before, sealed = path.read_text(), certificate.read_text()
+    end = ",F\n" if name.endswith("csv") else ",V\n"
+    try:
+        path.write_text(before.replace(end, end.replace("F", "C").replace("V", "D"), 1))
+        assert path.read_text() != before
+        folders.seal(folder)
+        done = run("verify", folder)
+        assert done.returncode == 1 and f"{name} is not, byte for byte" in done.stdout
+    finally:
+        path.write_text(before)
+        certificate.write_text(sealed)
+    alone = verify(certificate)
+    assert f"internal/{name}, byte for byte" in alone.not_checked
+    assert f"internal/{name}" not in " ".join(cellguard.verify(folder).not_checked)
 
 
 @pytest.mark.parametrize("name", ["by_area", "Sizes", "three"])
@@ -102,9 +188,11 @@ def test_the_internal_observations_say_why_each_is_confidential(release):
 
 
 def test_eurostat_s_columns_keep_confidentiality_apart_from_flags(release):
+    import pandas
+
     for name in ("by_area", "Sizes", "three"):
-        with (release / f"{name}.eurostat.csv").open(newline="") as file:
-            found = list(csv.DictReader(file))
+        path = release / f"{name}.eurostat.csv"
+        found = pandas.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         assert list(found[0])[:2] == ["DATAFLOW", "LAST UPDATE"]
         for row, here in zip(rows(release, name), found, strict=True):
             assert (here["OBS_VALUE"], here["OBS_FLAG"]) == (row["value"], "")

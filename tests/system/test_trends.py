@@ -102,3 +102,29 @@ def test_later_tables_keep_the_steps(tmp_path):
     again = CliRunner().invoke(cli, [str(word) for word in words])
     assert again.exit_code == 0, again.output
     assert (tmp_path / "later/internal/t2.csv").read_text() == first
+
+
+def test_growth_that_no_rule_judges_is_named(tmp_path):
+    """The ratio of y97/G and y96/G tells the growth of one firm (1.400) to within a percent, whatever its noise."""
+    big = [(9500, 13300), (69, 71), (45, 46), (70, 71), (21, 21), (42, 43), (25, 25), (59, 60), (36, 37)]
+    rest = [(158, 155), (204, 185), (114, 133), (285, 319), (150, 160), (120, 130)]
+    rows = [("G", i, pair) for i, pair in enumerate(big)] + [("A", 80 + i, pair) for i, pair in enumerate(rest)]
+    lines = ["id,region,year,sales"]
+    lines += [f"{i},{r},{y},{v}" for r, i, pair in rows for y, v in zip(("y96", "y97"), pair, strict=True)]
+    (tmp_path / "f.csv").write_text("\n".join(lines) + "\n")
+    accept = ["t: y96/G", "t: y97/G", "t: Total/G"]
+    done, _ = perturb(tmp_path, YEARS, accept=accept)
+    assert "growth of single respondents not checked" in done.output.lower(), done.output
+    summary = json.loads((tmp_path / "out/internal/summary.json").read_text())
+    assert "growth" in summary["not_checked"] and "rowth of single" in summary["caveat"]
+    page = (tmp_path / "out/internal/report.html").read_text()
+    assert "Growth of single respondents" in page and "its multiplier cancels" in page
+    done, _ = perturb(tmp_path, YEARS, accept=accept, trends={"dimension": "year"})
+    assert "not checked" not in done.output
+
+
+@pytest.mark.parametrize(("values", "named"), [(VALUES, True), (VALUES[:1], False)])
+def test_growth_is_named_over_values_and_only_where_it_can_be_told(tmp_path, values, named):
+    firms(tmp_path)
+    done, _ = perturb(tmp_path, values)
+    assert ("growth of single respondents not checked" in done.output.lower()) == named, done.output

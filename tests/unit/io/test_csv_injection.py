@@ -85,8 +85,8 @@ def test_folders_with_such_codes_are_read_back(tmp_path, raw):
 
 
 def test_the_workbook_holds_codes_as_text(tmp_path):
-    with zipfile.ZipFile(make(tmp_path) / "release/tables.xlsx") as book:
-        sheet = book.read("xl/worksheets/sheet2.xml").decode()
+    with zipfile.ZipFile(make(tmp_path) / "release/tables.xlsx") as prover:
+        sheet = prover.read("xl/worksheets/sheet2.xml").decode()
     assert 't="inlineStr"><is><t>=1+1</t>' in sheet and "<f>" not in sheet
 
 

@@ -97,9 +97,9 @@ def test_long_numbers_are_not_changed(tmp_path):
 
 
 def test_the_notes_name_every_table_and_no_value(tmp_path):
-    book = book_of(tmp_path, released("one"), released("two", decimals=0))
-    assert book.sheetnames == ["Notes", "one", "two"]
-    rows = [[c.value for c in row] for row in book["Notes"].iter_rows(min_row=6)]
+    prover = book_of(tmp_path, released("one"), released("two", decimals=0))
+    assert prover.sheetnames == ["Notes", "one", "two"]
+    rows = [[c.value for c in row] for row in prover["Notes"].iter_rows(min_row=6)]
     assert rows == [[n, n, "r, s", "turnover", "all", 0, 5, 2] for n in ("one", "two")]
 
 

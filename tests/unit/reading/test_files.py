@@ -27,10 +27,10 @@ def as_parquet(path):
 
 
 def as_excel(path):
-    book = openpyxl.Workbook()
+    prover = openpyxl.Workbook()
     for row in (COLUMNS, *zip(*COLUMNS.values(), strict=True)):
-        book.active.append(list(row))
-    book.save(path)
+        prover.active.append(list(row))
+    prover.save(path)
 
 
 def as_features(path):

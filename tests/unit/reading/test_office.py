@@ -17,10 +17,10 @@ from cellguard.table.read import cells
 
 
 def workbook(path, rows):
-    book = openpyxl.Workbook()
+    prover = openpyxl.Workbook()
     for row in rows:
-        book.active.append(row)
-    book.save(path)
+        prover.active.append(row)
+    prover.save(path)
     return path
 
 
@@ -57,12 +57,12 @@ def test_entries_are_what_they_show(tmp_path):
 
 
 def test_the_first_sheet_counts_and_a_chart_is_none(tmp_path):
-    book = openpyxl.Workbook()
-    book.create_chartsheet("chart", 0)
+    prover = openpyxl.Workbook()
+    prover.create_chartsheet("chart", 0)
     for row in (("region", "x"), ("N", 1), ("S", 2)):
-        book["Sheet"].append(row)
-    book.create_sheet("later").append(("#N/A",))
-    book.save(tmp_path / "d.xlsx")
+        prover["Sheet"].append(row)
+    prover.create_sheet("later").append(("#N/A",))
+    prover.save(tmp_path / "d.xlsx")
     assert read_office(tmp_path / "d.xlsx").to_pydict() == {"region": ["N", "S"], "x": [1, 2]}
 
 

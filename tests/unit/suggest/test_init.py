@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -10,6 +12,7 @@ from cellguard.errors import InputError
 from cellguard.inputs.tables import build_tables
 from cellguard.job.jobfile import Job
 from cellguard.seam.screen import counted
+from cellguard.suggest.described import Chosen, compose_job
 from cellguard.suggest.init import draft_job, suggest_job
 from cellguard.suggest.sums import parents_by_sums
 
@@ -346,3 +349,10 @@ def test_a_job_is_suggested_without_writing_anything(tmp_path):
     assert suggested.job["tables"][0]["value"] == "value" and suggested.job["version"] == 1
     assert yaml.safe_load(suggested.text) == suggested.job
     assert suggest_job(tmp_path / "t.csv", tmp_path / "jobs").job["tables"][0]["cells"]["source"] == "../t.csv"
+
+
+def test_a_chosen_job_guesses_levels_from_points_as_init_does(tmp_path: Path) -> None:
+    rows = [f"{n},{code},{n}" for n, code in enumerate(["01.1", "01.2", "02.1", "02.2"] * 3)]
+    (tmp_path / "firms.csv").write_text("\n".join(["firm,nace,pay", *rows]))
+    chosen = compose_job(tmp_path / "firms.csv", Chosen(((("nace",), "pay"),), roles={"respondent": "firm"}))
+    assert "nace: {digits: [2, 2]}" in chosen.text

@@ -49,11 +49,11 @@ def test_tables_hierarchies_equations_and_groups(here):
 
 def test_excel_is_read_alike(here):
     openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
+    prover = openpyxl.Workbook()
     for line in LIST.splitlines():
-        book.active.append([entry or None for entry in line.split(",")])
-    book.save(here / "list.xlsx")
-    book.close()
+        prover.active.append([entry or None for entry in line.split(",")])
+    prover.save(here / "list.xlsx")
+    prover.close()
     one, other = (job_of_list(here / name, here).text.split("\n", 2)[2] for name in ("list.csv", "list.xlsx"))
     assert one == other
 

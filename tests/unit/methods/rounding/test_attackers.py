@@ -111,3 +111,11 @@ def test_no_published_value_tells_more_in_many_tables():
     rng = np.random.default_rng(2)
     for _ in range(200):
         check(rng)
+
+
+def test_the_attack_on_long_tables_of_counts_says_the_same(monkeypatch):
+    """Beyond so many relations no program for all counts is solved, and local ones take its place."""
+    monkeypatch.setattr("cellguard.attack.deciding._LONG", -1)
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        check(rng)
