@@ -133,6 +133,7 @@ LAYERS = [
     ("evaluate · suggest", "comparisons of rules and policies; init"),
     ("pipeline", "run(job): the one way from a job to its outcome"),
     ("methods", "suppress · perturb · maps: one folder each"),
+    ("answers", "questions on the fly: register first, limits, the same answer again"),
     ("inputs", "a job's data become tables"),
     ("io · report · views", "output folder, formats, pages, terminal"),
     ("seam", "Method, Outcome, Verdict: what every method gives"),
@@ -143,7 +144,7 @@ LAYERS = [
     ("table", "cells, facts, relations, patterns, releases"),
     ("microdata", "records and their roles; databases"),
     ("geometry · hierarchy · verifier", "hexagons; codes in a tree; the independent verifier"),
-    ("reading · randomness · errors", "text files, seeds, the error tree"),
+    ("reading · randomness · errors · words", "text files, seeds, the error tree, languages"),
 ]
 
 
@@ -215,6 +216,31 @@ def shoot() -> None:
         browser.close()
 
 
+def residuals() -> None:
+    """Draw the map of the literature before and after: the piecewise regression, and its standardised residuals."""
+    import numpy as np
+
+    from cellguard.geometry.hexgrid import Grid
+    from cellguard.methods.maps.mapping import redistribute
+    from cellguard.methods.maps.places import Points, Tiles
+    from cellguard.methods.maps.report.classes import breaks
+    from cellguard.methods.maps.report.figures import map_figure, picture
+    from cellguard.methods.maps.simulate import simulate
+
+    x, residual = simulate("piecewise", seed=1)
+    tiles = Tiles.of_points(Points(x, residual), Grid.fit(x, residual, 30))
+    done = redistribute(tiles.space, tiles.count)
+    before, after = done.before.astype(float), done.after.astype(float)
+    starts = breaks(np.concatenate([before, after[after > 0]]))
+    for name, value, title in (("before", before, "Before"), ("after", after, "After, by Algorithm 1")):
+        here = value > 0
+        shapes = tiles.grid.shapes(tiles.q[here], tiles.r[here])
+        raised = (after > before)[here] if name == "after" else None
+        figure = map_figure(shapes, value[here], title=title, starts=starts, raised=raised)
+        figure.axes[0].set_aspect("auto")
+        keep(f"residuals-{name}.png", picture(figure, "png"))
+
+
 def keep(name: str, png: bytes, few: float = 0.002) -> None:
     """Write a screenshot, unless it looks as it did."""
     png = smaller(png)
@@ -281,5 +307,6 @@ def shoot_studio() -> None:
 
 if __name__ == "__main__":
     draw()
+    residuals()
     shoot()
     shoot_studio()
