@@ -4,24 +4,30 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-all fuzz lint browser axe servers docs signatures kernels bench lock release clean
+.PHONY: demo test test-long long-engines long-others test-all fuzz lint browser axe servers docs signatures kernels bench lock release clean
 
 demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
 
-# Browsers and servers wait a lot, so one worker more than there are cores.
+# Browsers and servers wait a lot, so one worker more than there are cores. What comes before keeps no core busy by itself, so
+# it is done at once.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-test: kernels lint browser servers
+test: .venv/ready
+	$(MAKE) --no-print-directory -j 3 kernels lint servers
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-# The same kinds of brute force as in `make test`, in larger numbers: about eight minutes on two cores. Spark is large, so it
-# is installed meanwhile, and tested last.
-ENGINES := tests/contracts/test_engines.py
+# The same kinds of brute force as in `make test`, in larger numbers. Spark is large, so it is installed and tested beside
+# all other tests.
 test-long: kernels servers
-	$(MAKE) --no-print-directory .venv/spark & installed=$$!; \
-	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests --ignore=$(ENGINES) || exit 1; \
-	wait $$installed || echo "Cannot install Spark: tests that need it are skipped."
+	$(MAKE) --no-print-directory -j 2 long-engines long-others
+
+ENGINES := tests/contracts/test_engines.py
+long-engines: .venv/ready
+	$(MAKE) --no-print-directory .venv/spark || echo "Cannot install Spark: tests that need it are skipped."
 	$(BIN)/python -m pytest -m long $(ENGINES)
+
+long-others: .venv/ready
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long tests --ignore=$(ENGINES)
 
 # The whole of it, which takes an hour: before a release.
 test-all: .venv/ready
@@ -63,7 +69,7 @@ axe:
 
 # Records are read from real servers: PostgreSQL, and Spark, which needs Java. Without them their tests are skipped.
 SERVERS = $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) $(if $(shell command -v java),,default-jre-headless)
-servers:
+servers: | browser  # apt-get runs once at a time
 	$(call install,$(SERVERS))
 
 .venv/spark: .venv/ready requirements-spark.txt

@@ -18,9 +18,12 @@ import pyarrow.parquet as pq
 
 from cellguard.job.jobfile import Job
 from cellguard.methods.keys.design import Design
+from cellguard.methods.keys.magnitudes.method import MagnitudeKeys
 from cellguard.methods.keys.method import CellKeys
 from cellguard.methods.keys.posterior import infer
 from cellguard.run_context import Run
+
+import business
 
 T = TypeVar("T")
 RECORDS = 1_000_000
@@ -52,7 +55,33 @@ def job(folder: Path, by: list[str]) -> Job:
     return Job.parse(said, folder=folder)
 
 
+def sums(firms: int = 10_000) -> Iterator[str]:
+    """Perturb and attack the turnovers of table B0, from records."""
+    data, levels = business.records(firms), business.TABLES["B0"]
+    columns = {name: [f"{name}{code}" for code in data[name].tolist()] for names in levels for name in names}
+    held = pa.table({**columns, "turnover": data["turnover"], "firm": data["holding"]})
+    table = {
+        "name": "t",
+        "by": [str(i) for i in range(len(levels))],
+        "value": "turnover",
+        "rules": [{"p_percent": 10}],
+        "protect": {"method": "magnitude_key"},
+    }
+    trees = {str(i): {"levels": list(names)} for i, names in enumerate(levels)}
+    said = {"version": 1, "dimensions": trees, "magnitude_key": {"seed": 1, "unproven": "accept"}, "tables": [table]}
+    method, steps = (
+        MagnitudeKeys(Job.parse(said | {"microdata": {"source": "firms", "respondent": "firm"}}, held={"firms": held})),
+        dict[str, float](),
+    )
+    read, assessed = cpu(lambda: method.assess(Run(), steps))
+    made, done = cpu(lambda: method.protect(assessed, Run(), steps))
+    size = f"{len(assessed.tables):,} cells, {int(assessed.needs.primary.sum()):,} unsafe"
+    yield f"sums of {firms:,} firms, {size}: read and tabulated {read:.2f}, noise and attack {made:.2f} CPU s"
+    yield f"  {done.verdict.text}"
+
+
 def bench(records: int = RECORDS) -> Iterator[str]:
+    yield from sums()
     seconds, _ = cpu(lambda: Design(8, 8.0, 2).table())
     yield f"a designed table, deviation 8: {seconds:.2f} CPU s"
     with TemporaryDirectory() as name:

@@ -25,9 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from cellguard.answers.question import Question
 from cellguard.errors import InputError
 from cellguard.job.jobfile import Job
-from cellguard.methods.perturb.answers.question import Question
 from cellguard.methods.perturb.answers.source import Source
 from cellguard.pipeline import run
 

@@ -15,6 +15,7 @@ from bench_insiders import BENCHMARKS as INSIDERS
 from bench_minimality import BENCHMARKS as MINIMALITY
 from bench_phases import BENCHMARKS as PHASES
 from bench_rules import BENCHMARKS as RULES
+from bench_studio import BENCHMARKS as STUDIO
 from bench_sums import BENCHMARKS as SUMS
 
 from bench_audit import BENCHMARKS as AUDIT
@@ -29,7 +30,7 @@ from bench_tabulate import BENCHMARKS as TABULATE
 
 BENCHMARKS = {
     **(TABLES | AUDIT | PROTECT | COUNTS | INSIDERS | SUMS | LINKED | ENDS),
-    **(ROUNDING | MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | MINIMALITY | PHASES),
+    **(ROUNDING | MAPS | PERTURB | REPORT | TABULATE | GROWTH | COMPARE | RULES | STUDIO | MINIMALITY | PHASES),
 }
 
 

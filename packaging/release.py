@@ -2,7 +2,8 @@
 
 The sources must not change meanwhile. Equal bytes twice, `twine check`, a bill of materials, and for each Python found
 a clean environment into which the wheel goes without extras: the demo is protected and verified there, from an empty
-cache. With podman or docker the Containerfile is built and run; else its steps are performed in a folder of their own.
+cache. With podman or docker the Containerfile is built and run; else its steps are performed in a folder of their
+own, and so are those of the conda recipe.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +41,7 @@ def main() -> None:
     for version in VERSIONS:
         check_python(version)
     container()
+    recipe()
     print(f"Built and checked: {', '.join(sorted(path.name for path in DIST.iterdir()))}, in {DIST}")
 
 
@@ -47,7 +51,7 @@ def run(*words: object, **more: object) -> str:
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=env, check=False, **more)  # type: ignore[call-overload]
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))} failed:\n{done.stdout}{done.stderr}")
-    return str(done.stdout)
+    return str(done.stdout + done.stderr)
 
 
 def build(folder: Path) -> list[Path]:
@@ -57,7 +61,9 @@ def build(folder: Path) -> list[Path]:
     unpacked = WORK / "unpacked"
     shutil.rmtree(unpacked, ignore_errors=True)
     shutil.unpack_archive(archive, unpacked, filter="data")
-    run(sys.executable, "-c", _BACKEND, "wheel", folder, cwd=next(unpacked.iterdir()))
+    said = run(sys.executable, "-c", _BACKEND, "wheel", folder, cwd=next(unpacked.iterdir()))
+    if not list(folder.glob("*-cp*.whl")) and not os.environ.get("CELLGUARD_PURE"):
+        sys.exit(f"the wheel has no compiled kernels; set CELLGUARD_PURE=1 if it shall be pure\n{said}")
     print(f"Built {', '.join(sorted(path.name for path in folder.iterdir()))}")
     return sorted(folder.iterdir())
 
@@ -67,7 +73,7 @@ import sys, pathlib
 from hatchling import build
 kind, folder = sys.argv[1:]
 pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-getattr(build, f"build_{kind}")(folder)
+print(getattr(build, f"build_{kind}")(folder))
 """
 
 
@@ -86,15 +92,17 @@ def check_python(version: str) -> None:
     if not python or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:
         print(f"Python {version} is not on this machine: not checked")
         return
-    start, place = time.monotonic(), WORK / f"python{version}"
+    start, before, place = time.monotonic(), os.times(), WORK / f"python{version}"
     environment(python, place)
     wheels = list(DIST.glob(f"*-cp{version.replace('.', '')}-*.whl")) or list(DIST.glob("*-none-any.whl"))
     install(place, wheels[0] if wheels else next(DIST.glob("*.tar.gz")))
     installed = time.monotonic() - start
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
     try_out(place, WORK / f"demo{version}")
-    took = time.monotonic() - start
-    print(f"Python {version}: installed in {installed:.0f} s ({size:.0f} MB), first release after {took:.0f} s")
+    took, after = time.monotonic() - start, os.times()
+    busy = sum(getattr(after, one) - getattr(before, one) for one in ("children_user", "children_system"))
+    figures = f"installed in {installed:.0f} s ({size:.0f} MB), first release after {took:.0f} s ({busy:.0f} CPU s)"
+    print(f"Python {version}: {figures}")
     if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
         bill_of_materials(place)
 
@@ -104,11 +112,11 @@ def environment(python: str, place: Path) -> None:
     run(*([UV, "venv", "-q", "--python", python] if UV else [python, "-m", "venv"]), place)
 
 
-def install(place: Path, what: object) -> None:
+def install(place: Path, *what: object) -> None:
     """Install into an environment from what the machine's index has."""
     inside = place / "bin/python"
     pip = [UV, "pip", "install", "-q", "--python", inside] if UV else [inside, "-m", "pip", "install", "-q"]
-    run(*pip, what)
+    run(*pip, *what)
 
 
 def try_out(place: Path, folder: Path) -> None:
@@ -169,6 +177,49 @@ def container() -> None:
     install(place, f"{next(DIST.glob('*.whl'))}[{extras.group(1)}]")
     try_out(place, WORK / "container-demo")
     print("No podman or docker that works here: the steps of the Containerfile were performed in a folder")
+
+
+def recipe() -> None:
+    """Perform the steps of the conda recipe in an environment of its own, which has what the recipe asks for."""
+    steps = read_recipe((ROOT / "packaging/meta.yaml").read_text())
+    place, source = WORK / "recipe", next((WORK / "unpacked").iterdir())
+    environment(sys.executable, place)
+    install(place, *(word for word in steps.needed if not word.startswith(("python ", "pip"))))
+    alone = {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}", "CELLGUARD_PURE": "1", "PYTHONPATH": ""}
+    run(place / "bin/python", *steps.script, cwd=source, env=alone)
+    tests = WORK / "recipe-tests"
+    tests.mkdir()
+    for name in steps.imports:
+        run(place / "bin/python", "-c", f"import {name}", cwd=tests, env=alone)
+    for command in steps.commands:
+        run(place / "bin" / command[0], *command[1:], cwd=tests, env=alone)
+    tried = len(steps.imports) + len(steps.commands)
+    print(f"Conda recipe: its script and its {tried} tests were performed, kernels left out")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a conda recipe needs, as pip calls it; the script, without its Python; what it imports and runs as tests."""
+
+    needed: list[str]
+    script: list[str]
+    imports: list[str]
+    commands: list[list[str]]
+
+
+def read_recipe(text: str) -> Recipe:
+    """Return the steps of a recipe."""
+    import yaml
+
+    bare = re.sub(r"\{%.*?%\}", "", text)
+    said = yaml.safe_load(re.sub(r"\{\{\s*(\w+).*?\}\}", r"\1", bare))
+    listed = dict.fromkeys([*said["requirements"]["host"], *said["requirements"]["run"]])
+    needed = [word.replace("python-duckdb", "duckdb") for word in listed]
+    script = shlex.split(said["build"]["script"])
+    if script[0] != "PYTHON":
+        sys.exit("the script of the conda recipe does not begin with its Python")
+    tests = said["test"]
+    return Recipe(needed, script[1:], tests["imports"], [shlex.split(command) for command in tests["commands"]])
 
 
 if __name__ == "__main__":

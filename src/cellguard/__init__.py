@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cellguard.io.folder import OutputFolder
     from cellguard.job.jobfile import Job
     from cellguard.methods.adjust.choices import TabularAdjustment
+    from cellguard.methods.keys.magnitudes.spec import MagnitudeKey
     from cellguard.methods.keys.spec import CellKey
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
@@ -80,6 +81,7 @@ _HOME = {
     "Knowledge": "world.knowledge",
     "Linear": "rules.linear",
     "LoneOther": "rules.rows",
+    "MagnitudeKey": "methods.keys.magnitudes.spec",
     "MaxFraction": "rules.rows",
     "MaxShare": "rules.simple",
     "MinFrequency": "rules.simple",
@@ -149,6 +151,7 @@ __all__ = [
     "Knowledge",
     "Linear",
     "LoneOther",
+    "MagnitudeKey",
     "MaxFraction",
     "MaxShare",
     "MinFrequency",
@@ -198,9 +201,18 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _HOME:
-        raise AttributeError(f"module 'cellguard' has no attribute {name!r}")
+        raise AttributeError(f"module 'cellguard' has no attribute {name!r}{_cure(name)}")
     home = import_module(f"cellguard.{_HOME[name]}")
     return getattr(home, name)
+
+
+def _cure(name: str) -> str:
+    """Return what an unknown name may stand for; nothing for what Python itself asks for."""
+    if name.startswith("_"):
+        return ""
+    habits, errors = import_module("cellguard.faces.python.habits"), import_module("cellguard.errors")
+    known = habits.MODULE.get(name)
+    return f"; it is {known} here" if known else errors.did_you_mean(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -111,6 +111,22 @@ def file_name(path: str | Path) -> str:
     return Path(path).name
 
 
+def described(error: BaseException) -> str:
+    """Return the kind of an error that is no fault of the user, and its place; its text may quote the data.
+
+    >>> try:
+    ...     [][48151]
+    ... except IndexError as error:
+    ...     described(error)
+    'IndexError (<doctest cellguard.errors.described[0]> line 2)'
+    """
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f" ({file_name(trace.tb_frame.f_code.co_filename)} line {trace.tb_lineno})" if trace else ""
+    return f"{type(error).__name__}{place}"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean ...?' with the nearest known words, or what there is to choose from.
 

@@ -36,7 +36,7 @@ class Logbook:
 
     def write(self, text: str) -> None:
         """Add a text, of which further lines are indented."""
-        now = datetime.now()  # the clock on the wall of whoever reads it
+        now = datetime.now()  # the clock on the wall of its reader
         stamp = f"{now.day:02d}-{_MONTHS[now.month - 1]}-{now.year} {now:%H:%M:%S} : "
         first, *others = text.split("\n")
         self._lines += [stamp + first, *(_INDENT + line for line in others)]

@@ -1,4 +1,4 @@
-"""The singleton options of MOD and GH: whoever is alone in a cell knows it, and must not learn another from it.
+"""The singleton options of MOD and GH: the only contributor of a cell knows it, and must not learn another from it.
 
 In a row of a table whose suppressed cells are all unsafe, two of them protect nothing if one has a single respondent,
 and several protect nothing if they have too few respondents together. Such a row needs another suppressed cell.

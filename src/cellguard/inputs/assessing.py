@@ -8,7 +8,7 @@ from cellguard.attack.external_totals import NO_TOTALS, ExternalTotals, read_ext
 from cellguard.errors import Disagreement, InputError, listing
 from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.fitted_counts import with_fitted
-from cellguard.inputs.tables import Built, build_tables, refuse_changed
+from cellguard.inputs.tables import Built, Keyed, build_tables, refuse_changed
 from cellguard.job.jobfile import Job
 from cellguard.protection import require
 from cellguard.rules.assess import assess
@@ -20,10 +20,13 @@ from cellguard.table.tableset import TableSet, link
 from cellguard.world.knowledge import Knowledge
 
 
-def assess_tables(job: Job, run: Run, seconds: dict[str, float]) -> Assessment:
-    """Build a job's tables, link them, apply the rules and say what protection must achieve."""
+def assess_tables(job: Job, run: Run, seconds: dict[str, float], *, keyed: Keyed | None = None) -> Assessment:
+    """Build a job's tables, link them, apply the rules and say what protection must achieve.
+
+    ``keyed`` gives the records keys.
+    """
     with timed("reading the tables", run, seconds) as here:
-        built = build_tables(job, run=here)
+        built = build_tables(job, run=here, keyed=keyed)
     job = built.job
     with timed("linking the tables", run, seconds):
         attack = job.attack

@@ -13,7 +13,7 @@ from cellguard.rules.all_of import parts
 from cellguard.rules.rule import Rule
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.fact import Mark
-from cellguard.table.numbering import Topic
+from cellguard.table.numbering import ResponseKey
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet, link
 from cellguard.world.builder import ResponseClusters
@@ -36,44 +36,48 @@ def with_fitted(
     """
     # Crossing tables of responses that an equation constraints would have to be tied, too.
     tied = {name for equation in tables.equations for _, name in equation.terms}
-    topics = [topic for topic in tables.ready_made if topic[0] not in tied and _is_count(tables, topic)]
-    if not topics or not knowledge.crossing:
+    response_keys = [
+        response_key
+        for response_key in tables.ready_made
+        if response_key[0] not in tied and _is_count(tables, response_key)
+    ]
+    if not response_keys or not knowledge.crossing:
         return tables, dict(rules)
     joined, judged = tables, dict(rules)
-    wanted = _with_latent_cells(tables, topics)
+    wanted = _with_latent_cells(tables, response_keys)
     for _ in range(_TURNS):
         if not wanted:
             return joined, judged
         world = see_world(joined, knowledge, run=run.endless())
         made: dict[Table, list[Rule]] = {}
-        for house in (house for house in world.constraints.responses if wanted.get(house.topic)):
+        for house in (house for house in world.constraints.responses if wanted.get(house.response_key)):
             before = len(joined.tables) - len(tables.tables) + len(made)
-            made |= _fit(world, house, wanted[house.topic], _rules_of(tables, house.topic, rules), before)
+            made |= _fit(world, house, wanted[house.response_key], _rules_of(tables, house.response_key, rules), before)
         if not made:
             return joined, judged
         joined = link([*joined.tables, *made], tables.equations)
         judged |= {table.name: own for table, own in made.items()}
         # Codes that fit no others may divide a crossing table further, once it is one of the tables.
-        topics = [table.topic for table in made]
-        wanted = _with_latent_cells(joined, topics, {table.name for table in made})
+        response_keys = [table.response_key for table in made]
+        wanted = _with_latent_cells(joined, response_keys, {table.name for table in made})
     return tables, dict(rules)  # so that it is named as not checked
 
 
 def _with_latent_cells(
-    tables: TableSet, topics: Collection[Topic], names: Collection[str] | None = None
-) -> dict[Topic, list[int]]:
+    tables: TableSet, response_keys: Collection[ResponseKey], names: Collection[str] | None = None
+) -> dict[ResponseKey, list[int]]:
     """Return the clusters with cells that no table lists, of some responses; those of some tables only, by name."""
-    found: dict[Topic, list[int]] = {}
+    found: dict[ResponseKey, list[int]] = {}
     for house in constrain_tables(tables).responses:
         for number, room in enumerate(house.rooms):
             own = names is None or any(tables.tables[i].name in names for i in room.tables)
-            if house.topic in topics and own and (room.cell >= len(tables)).any():
-                found.setdefault(house.topic, []).append(number)
+            if house.response_key in response_keys and own and (room.cell >= len(tables)).any():
+                found.setdefault(house.response_key, []).append(number)
     return found
 
 
-def _is_count(tables: TableSet, topic: Topic) -> bool:
-    return any(t.is_count for t in tables.tables if t.topic == topic)
+def _is_count(tables: TableSet, response_key: ResponseKey) -> bool:
+    return any(t.is_count for t in tables.tables if t.response_key == response_key)
 
 
 def _fit(
@@ -93,9 +97,9 @@ def _fit(
     return found
 
 
-def _rules_of(tables: TableSet, topic: Topic, rules: Rules) -> list[Rule]:
+def _rules_of(tables: TableSet, response_key: ResponseKey, rules: Rules) -> list[Rule]:
     """Return the rules of all tables of a response, each once."""
-    listed = [rule for t in tables.tables if t.topic == topic for rule in rules[t.name]]
+    listed = [rule for t in tables.tables if t.response_key == response_key for rule in rules[t.name]]
     return list({str(rule): rule for rule in listed}.values())
 
 

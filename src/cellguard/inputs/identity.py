@@ -10,8 +10,9 @@ from pathlib import Path
 
 from cellguard.errors import JobError
 from cellguard.inputs.records import column_of
+from cellguard.job.dimension_specs import DimensionSpec
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import CellsSpec, DimensionSpec, TableSpec
+from cellguard.job.specs import CellsSpec, TableSpec
 
 
 def check_identity(job: Job) -> None:

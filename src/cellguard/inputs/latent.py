@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.inputs.populations import extent_of, rules_of, selected, spec_topic
+from cellguard.inputs.populations import extent_of, response_key_of, rules_of, selected
 from cellguard.inputs.records import column_of
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
@@ -33,9 +33,9 @@ def with_latent(job: Job, dimensions: Mapping[str, Dimension], grouped: Grouped)
     if job.attack.crossing != "checked":
         return job
     tables = list(job.tables)
-    topics = dict.fromkeys(spec_topic(spec) for spec in job.tables if spec.cells is None)
-    for topic in topics:
-        made = [spec for spec in job.tables if spec.cells is None and spec_topic(spec) == topic]
+    response_keys = dict.fromkeys(response_key_of(spec) for spec in job.tables if spec.cells is None)
+    for response_key in response_keys:
+        made = [spec for spec in job.tables if spec.cells is None and response_key_of(spec) == response_key]
         extents = [extent_of(spec, dimensions) for spec in made]
         extent = crossing(extents)
         if any(own.covers(extent) for own in extents):

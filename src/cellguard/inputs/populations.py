@@ -90,18 +90,18 @@ def _is_known(extent: Extent, dimensions: Mapping[str, Dimension]) -> bool:
 
 def extent_of(spec: TableSpec, dimensions: Mapping[str, Dimension]) -> Extent:
     """Return what a table of a job is about."""
-    return Extent(spec.name, spec_topic(spec), tuple(spec.by), selected(spec, dimensions))
+    return Extent(spec.name, response_key_of(spec), tuple(spec.by), selected(spec, dimensions))
 
 
-def spec_topic(spec: TableSpec) -> tuple[str, str]:
+def response_key_of(spec: TableSpec) -> tuple[str, str]:
     """Return the response and the population of a table."""
     return spec.response or spec.value, spec.population
 
 
 def rules_of(extent: Extent, specs: Iterable[TableSpec], earlier: Sequence[Earlier] = ()) -> list[Rule]:
     """Return the rules of all tables of a response; those about rows along a dimension where there is one."""
-    listed = [rule for spec in specs if spec_topic(spec) == extent.topic for rule in spec.rules]
-    before = [one for one in earlier if (one.table.response, one.table.population) == extent.topic]
+    listed = [rule for spec in specs if response_key_of(spec) == extent.response_key for rule in spec.rules]
+    before = [one for one in earlier if (one.table.response, one.table.population) == extent.response_key]
     listed += [rule for one in before for rule in one.rules]
     there = [rule for rule in listed if all(getattr(part, "by", extent.by[0]) in extent.by for part in parts(rule))]
     return list({str(rule): rule for rule in there}.values())

@@ -11,8 +11,9 @@ from cellguard.hierarchy.build import TOTAL
 from cellguard.hierarchy.code_order import in_code_order
 from cellguard.hierarchy.edges import Edge
 from cellguard.hierarchy.hierarchy import Hierarchy, grow
+from cellguard.job.dimension_specs import WAYS, DimensionSpec
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import WAYS, DimensionSpec, MicrodataSpec, TableSpec
+from cellguard.job.specs import MicrodataSpec, TableSpec
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
 from cellguard.microdata.grouped import COUNT

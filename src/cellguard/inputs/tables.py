@@ -31,8 +31,9 @@ from cellguard.inputs.populations import (
     with_populations,
 )
 from cellguard.inputs.records import JobRecords, column_of, read_records, record_files
+from cellguard.job.dimension_specs import AlsoSpec, DimensionSpec, RecodeSpec
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import AlsoSpec, CellsSpec, DimensionSpec, RecodeSpec, TableSpec
+from cellguard.job.specs import CellsSpec, TableSpec
 from cellguard.microdata.checked import Checked
 from cellguard.microdata.grouped import Grouped
 from cellguard.microdata.nested_columns import nesting_note
@@ -183,6 +184,7 @@ def input_files(job: Job) -> dict[str, Path]:
         names += [name for also in spec.also for name in (also.levels, also.parents, also.hrc) if name]
         names += [codelist_file(one.codelist) for one in (spec, *spec.also) if one.codelist]
     names += [name for name in (job.known, job.policy_file) if name]
+    names += [name for settings in job.settings.values() for name in getattr(settings, "files", ())]
     files = record_files(job) | {name: job.path(name) for name in dict.fromkeys(names)} | earlier_files(job)
     return {name: path for name, path in files.items() if name not in job.held}
 
@@ -354,12 +356,22 @@ def _build_table(
         holdings=None if is_count else cells.holdings,
         top=tuple(cells.top),
         sizes=cells.sizes,
+        signs=_signs(spec.name, cells),
         marks=tuple(dict.fromkeys(f.column for rule in spec.rules for f in rule.facts if isinstance(f, Mark))),
         **{name: getattr(cells, name) for name in ("status", "cost", "lower", "upper", "need_lower", "need_upper")},
     )
     by = {column_of(job, name): dimensions[name] for name in spec.by}
     table = _with_apriori(job, spec, read_cells(sources[spec.name], by, columns, _about(job, spec)))
     return with_population(table, spec, dimensions)
+
+
+def _signs(table: str, cells: CellsSpec) -> tuple[str, ...]:
+    """Return the columns of T+ and T-; both or none."""
+    if bool(cells.positive) != bool(cells.negative):
+        raise InputError(f"table {table!r}: `positive` and `negative` of its cells go together; name both columns")
+    if cells.positive and cells.sizes:
+        raise InputError(f"table {table!r}: T+ and T- tell the sizes of contributions; leave `sizes` out")
+    return (cells.positive, cells.negative) if cells.positive and cells.negative else ()
 
 
 def _wanted(

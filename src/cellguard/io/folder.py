@@ -33,6 +33,7 @@ from cellguard.job.yamlfile import read_yaml
 from cellguard.run_context import UNWATCHED, Run
 from cellguard.seam.outcome import LAYOUT, Outcome
 from cellguard.views.grid import Axis
+from cellguard.words.language import speaking
 
 CellKey = tuple[str, frozenset[tuple[str, str]]]
 
@@ -304,7 +305,8 @@ def _pages(outcome: Outcome[Any]) -> tuple[Mapping[str, str], list[str]]:
     if PAGES not in outcome.job.formats:
         return {}, []
     try:
-        pages = outcome.method.pages(outcome)
+        with speaking(outcome.job.language):
+            pages = outcome.method.pages(outcome)
         if outcome.release is None:
             pages = {path: page for path, page in pages.items() if path.startswith("internal/")}
         return pages, []

@@ -160,8 +160,8 @@ def _released(release: Path, number: int, united: Mapping[str, Dimension], count
             codes = source.codes(column)[0]
             by[column] = united.get(dimension) or flat_dimension(dimension, codes, total=TOTAL, place=source.place.name)
         called = f"{release.resolve().parent.name}/{name} ({number})"
-        topic = said["response"], said["population"], said["response"] in counts
-        more = About(called, *topic, decimals=said["decimals"])
+        response_key = said["response"], said["population"], said["response"] in counts
+        more = About(called, *response_key, decimals=said["decimals"])
         tables.append(replace(read_protected(source, by, "value", flag="flag", about=more), release="earlier"))
     return tables
 

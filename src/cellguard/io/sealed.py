@@ -15,19 +15,25 @@ from cellguard.seam.outcome import Outcome
 def write_seal(folder: Path, name: str, outcome: Outcome[Any], tables: Sequence[Mapping[str, Any]]) -> None:
     """Write how each table was changed, what is claimed, and the digest of every file, into the internal half."""
     verdict = outcome.protected.verdict
-    document: dict[str, Any] = {
+    document = {
         "format": 1,
         "headline": verdict.text,
         "verdict": verdict.kind.value,
         "released": outcome.release is not None,
         "not_checked": [attack.key for attack in verdict.not_checked],
         "tables": list(tables),
-        "files": {
-            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
     }
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    document["digest"] = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-    write_json(folder / "internal" / name, document)
+    seal(folder, name, document)
+
+
+def seal(folder: Path, name: str, document: Mapping[str, Any]) -> None:
+    """Write a document into the internal half of a folder, with the digests of all files there and one of its own."""
+    files = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    whole = {**document, "files": files}
+    canonical = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    write_json(folder / "internal" / name, {**whole, "digest": digest})

@@ -16,19 +16,19 @@ from cellguard.table.tableset import TableSet
 NAME = "insiders.parquet"
 
 
-def write_insiders(path: Path, standing: InsiderKnowledge, tables: TableSet) -> None:
+def write_insiders(path: Path, knowledge: InsiderKnowledge, tables: TableSet) -> None:
     """Write the contributions to all unknown cells: one row each, and one per cell for those who are not listed."""
-    cells = standing.problem.cells
-    told = np.flatnonzero((cells < len(tables)) & standing.told)
-    size = np.diff(standing.start)
+    cells = knowledge.problem.cells
+    told = np.flatnonzero((cells < len(tables)) & knowledge.told)
+    size = np.diff(knowledge.start)
     behind = np.repeat(np.arange(len(cells)), size)
     cell = cells[np.concatenate([behind, told])]
     table, row = tables.first
     columns = {
         "table": pa.array(table[cell], pa.int32()),
         "row": pa.array(row[cell], pa.int64()),
-        "insider": pa.array(np.concatenate([standing.who, np.full(len(told), NOBODY)]), pa.int64()),
-        "amount": pa.array(np.concatenate([standing.amount, standing.rest[told]]), pa.int64()),
+        "insider": pa.array(np.concatenate([knowledge.who, np.full(len(told), NOBODY)]), pa.int64()),
+        "amount": pa.array(np.concatenate([knowledge.amount, knowledge.rest[told]]), pa.int64()),
     }
     pq.write_table(pa.table(columns), path)
 

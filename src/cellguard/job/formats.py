@@ -30,6 +30,7 @@ _BUILT_IN = {
     "eurostat": "cellguard.io.writers.eurostat",
     "parquet": "cellguard.io.writers.parquet",
     "px": "cellguard.io.writers.px",
+    "sbs": "cellguard.io.writers.sbs",
     "sdmx": "cellguard.io.writers.sdmx",
     "xlsx": "cellguard.io.writers.workbook",
 }

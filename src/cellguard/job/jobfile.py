@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -20,25 +20,18 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from cellguard.errors import JobError, file_name
 from cellguard.job.counts_beside import with_counts
+from cellguard.job.dimension_specs import DimensionSpec
 from cellguard.job.faults import below, explain
 from cellguard.job.house_policy import load_policy, with_policy
 from cellguard.job.names import collision_fault, dimension_fault
 from cellguard.job.overrides import with_overrides
-from cellguard.job.registry import declared, section, sections, sections_in
+from cellguard.job.registry import DEFAULT, declared, section, sections, sections_in
 from cellguard.job.rulespec import rule_schema
-from cellguard.job.specs import (
-    AttackSpec,
-    DimensionSpec,
-    MicrodataSpec,
-    OutputSpec,
-    PreviousSpec,
-    Spec,
-    TableSpec,
-    named_folder,
-)
+from cellguard.job.specs import AttackSpec, MicrodataSpec, OutputSpec, PreviousSpec, Spec, TableSpec, named_folder
 from cellguard.job.yamlfile import Lines, read_yaml
 from cellguard.microdata.address import is_remote
 from cellguard.rules.presets import PRESETS
+from cellguard.words.language import ENGLISH, Language
 
 
 class Job(Spec):
@@ -68,6 +61,8 @@ class Job(Spec):
         A file of rules and defaults.
     settings
         The settings of the methods, by their names.
+    language
+        The language of the pages.
     output
         Where results go, and their formats.
 
@@ -79,6 +74,13 @@ class Job(Spec):
     'min_frequency 3'
     """
 
+    homes: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("protect", "rules", "by", "value", "cells", "where", "publish"), "a table, beside its `name`"),
+        **dict.fromkeys(
+            ("source", "respondent", "weight", "holding", "missing"), "`microdata: {source: firms.csv, ...}`"
+        ),
+        **dict.fromkeys(("formats", "folder"), "`output: {formats: [csv], ...}`"),
+    }
     version: Literal[1]
     policy: str | None = Field(
         None, min_length=1, description="file of rules and defaults, or a tool whose conventions rules follow"
@@ -93,6 +95,7 @@ class Job(Spec):
     previous: list[Annotated[PreviousSpec, BeforeValidator(named_folder)]] = Field(
         [], description="earlier releases about the same respondents: output folders"
     )
+    language: Language = Field(ENGLISH, description="language of the pages that a run writes: `en`, `fr` or `de`")
     output: OutputSpec | None = None
     _folder: Path = PrivateAttr(default=Path())
     _held: Mapping[str, object] = PrivateAttr(default={})
@@ -239,6 +242,12 @@ class Job(Spec):
         """What the job names that is no file but in memory: Arrow tables of data, hierarchies."""
         return self._held
 
+    def with_held(self, more: Mapping[str, object]) -> Job:
+        """Return the job with more things in memory, which it may name as if they were files."""
+        job = self.model_copy()
+        job._held = {**self._held, **more}
+        return job
+
     def data(self, name: str) -> object:
         """Return what the job means by a name of data: what is held in memory under it, an address, or a path."""
         if name in self._held:
@@ -289,7 +298,7 @@ class Job(Spec):
 
 def _refuse_two_methods(tables: Sequence[TableSpec]) -> None:
     """Refuse tables with different methods: what one of them suppresses, another may show."""
-    first = next((table for table in tables if table.protect.method != "suppress"), tables[0])
+    first = next((table for table in tables if table.protect.method != DEFAULT), tables[0])
     done = declared(first.protect.method).participle
     others = [table for table in tables if table.protect.method != first.protect.method]
     for table in (table for table in tables if table.protect.method == first.protect.method):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 GROUP = "cellguard.methods"
+DEFAULT = "suppress"  # where a table names no method
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class _BuiltIn:
     section: bool = False
 
 
+_SMOOTHED = "cellguard.methods.maps.smoothing.method:Smooth"
+_MERGED = "cellguard.methods.maps.merging.method:Merge"
 _MAPS, _NOISE = "cellguard.methods.maps.method:Redistribute", "cellguard.methods.perturb.method:Perturb"
 _BUILT_IN = {
     "suppress": _BuiltIn(
@@ -37,8 +40,15 @@ _BUILT_IN = {
     ),
     "perturb": _BuiltIn(_NOISE, _NOISE, section=True),
     "redistribute": _BuiltIn(_MAPS, _MAPS, section=True),
+    "merge": _BuiltIn(_MERGED, _MERGED, section=True),
+    "smooth": _BuiltIn(_SMOOTHED, _SMOOTHED, section=True),
     "cell_key": _BuiltIn(
         "cellguard.methods.keys.spec:KeysDeclaration", "cellguard.methods.keys.method:CellKeys", section=True
+    ),
+    "magnitude_key": _BuiltIn(
+        "cellguard.methods.keys.magnitudes.spec:MagnitudeDeclaration",
+        "cellguard.methods.keys.magnitudes.method:MagnitudeKeys",
+        section=True,
     ),
 }
 _METHODS: dict[str, type[Registered]] = {}

@@ -31,6 +31,16 @@ _LISTS: Mapping[type[Any], tuple[str, dict[str, Any]]] = {
 }
 
 
+# What other packages call rules.
+_ELSEWHERE = {
+    **dict.fromkeys(("nk", "n_k", "dom"), "dominance"),
+    **dict.fromkeys(("freq", "frequency", "threshold", "minfreq", "maxn", "min_count", "k_anonymity"), "min_frequency"),
+    **dict.fromkeys(("p", "p_rule", "pratio", "p_ratio"), "p_percent"),
+    **dict.fromkeys(("pq", "p_q", "ambiguity"), "prior_posterior"),
+    "req": "request",
+}
+
+
 def parse_rule(data: object) -> Rule:
     """Return the rule that a job file's entry describes.
 
@@ -45,7 +55,9 @@ def parse_rule(data: object) -> Rule:
             raise InputError("`all` takes a list of rules")
         return All(tuple(parse_rule(item) for item in value))
     if name not in rules():
-        raise InputError(f"unknown rule {name!r}{did_you_mean(str(name), [*rules(), 'all'])}")
+        here = _ELSEWHERE.get(str(name).lower())
+        hint = f"; it is {here!r} here" if here else did_you_mean(str(name), [*rules(), "all"])
+        raise InputError(f"unknown rule {name!r}{hint}")
     return _build(name, value)
 
 
@@ -145,7 +157,8 @@ def _checked(what: str, value: object, kind: type[Any]) -> object:
         return value
     if kind not in _KINDS and get_origin(kind) is not Literal and isinstance(value, list):
         return tuple(_checked(what, item, _item(kind)) for item in value)
-    raise InputError(f"{what} must be {QUOTED if kind is str and isinstance(value, bool) else _kind(kind)[0]}")
+    percent = ", without the sign %" if isinstance(value, str) and value.rstrip().endswith("%") else ""
+    raise InputError(f"{what} must be {QUOTED if kind is str and isinstance(value, bool) else _kind(kind)[0]}{percent}")
 
 
 def _kind(kind: type[Any]) -> tuple[str, dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""The parts of a job: dimensions, cells, records, tables, attackers and output, each frozen and checked by itself."""
+"""The parts of a job: cells, records, tables, attackers and output, each frozen and checked by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import (
@@ -25,7 +25,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from cellguard.errors import did_you_mean
 from cellguard.job.formats import format_fault
 from cellguard.job.names import LONGEST, TABLE, dimension_fault, plain_name, table_fault
-from cellguard.job.registry import declared, method_names
+from cellguard.job.registry import DEFAULT, declared, method_names
 from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.microdata.address import address_fault, is_remote
 from cellguard.rules.rule import Rule
@@ -37,14 +37,19 @@ class Spec(BaseModel):
     """A part of a job: frozen, strict about types, and unknown keys are errors with a suggestion."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    # Where keys belong that people write here.
+    homes: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: object) -> object:
         if isinstance(data, Mapping):
-            for key in data:
+            for key, said in data.items():
                 if key not in cls.model_fields:
                     hint = did_you_mean(str(key), cls.model_fields)
+                    hint = f"; it stands in {cls.homes[key]}" if key in cls.homes else hint
+                    if said is None:  # {by: region, size} has a key `size` without a value
+                        hint += "; a list stands in brackets, as [a, b]"
                     raise PydanticCustomError("unknown_key", "unknown key '{key}'{hint}", {"key": key, "hint": hint})
         return data
 
@@ -71,76 +76,6 @@ NegativeSpec = Annotated[
 RuleSpec = Annotated[Rule, PlainValidator(parse_rule), PlainSerializer(dump_rule), WithJsonSchema({"type": "object"})]
 
 
-WAYS = ("levels", "parents", "digits", "hrc", "codelist")  # how a hierarchy may be given
-
-
-class GroupingSpec(Spec):
-    """A hierarchy from a file or from the digits of the codes; at most one way."""
-
-    levels: str | None = Field(None, min_length=1, description="CSV file with one column per level, coarsest first")
-    parents: str | None = Field(
-        None, min_length=1, description="CSV file with columns code and parent; the total has no parent"
-    )
-    digits: list[int] | None = Field(None, min_length=1, description="how many characters each level adds to the code")
-    hrc: str | None = Field(None, min_length=1, description="τ-ARGUS .hrc file")
-    lead: str = Field("@", description="the string that marks the depth in a .hrc file")
-    codelist: str | None = Field(
-        None, min_length=1, description="SDMX structure message, or FILE#LIST if nothing says which code list it is"
-    )
-
-    @model_validator(mode="after")
-    def _one_way(self) -> GroupingSpec:
-        given = [key for key in WAYS if getattr(self, key) is not None]
-        if len(given) > 1:
-            raise ValueError(f"give one of {' and '.join(given)}, not both")
-        return self
-
-
-class AlsoSpec(GroupingSpec):
-    """A second, possibly non-nested grouping of the same leaves under the same total."""
-
-    name: str
-
-
-class RecodeSpec(Spec):
-    """A coarser version of a hierarchy: merge codes with one parent, cut off what is below a code or a level."""
-
-    merge: dict[str, list[str]] = Field({}, description="new code: the codes that it replaces")
-    cut: list[str] = Field([], description="codes that become leaves")
-    to_level: int | None = Field(None, description="the deepest level to keep; 0 is the total")
-
-
-class DimensionSpec(GroupingSpec):
-    """A dimension: a column and its hierarchy; without one, the codes stand side by side under the total."""
-
-    column: str | None = Field(None, description="the column's name, if it is not the dimension's")
-    levels: str | Annotated[list[str], Field(min_length=1)] | None = Field(  # type: ignore[assignment]
-        None,
-        description="CSV file with one column per level, coarsest first; or a list of the records' columns that nest",
-    )
-    total: str | None = Field(None, description="the code of the total (default: Total)")
-    labels: str | None = Field(None, description="CSV file with columns code and label")
-    also: list[AlsoSpec] = []
-    recode: RecodeSpec | None = None
-
-    @property
-    def nested(self) -> tuple[str, ...]:
-        """The columns of the records that hold its levels, coarsest first; none if a file or nothing does."""
-        return tuple(self.levels) if isinstance(self.levels, list) else ()
-
-    @model_validator(mode="after")
-    def _own_columns(self) -> DimensionSpec:
-        if self.nested and self.column:
-            raise ValueError("the last of `levels` holds the records' codes; leave out `column`")
-        if len(set(self.nested)) < len(self.nested):
-            raise ValueError("`levels` names a column twice")
-        return self
-
-    def column_of(self, name: str) -> str:
-        """Return the column that holds the codes of the dimension of this name."""
-        return self.nested[-1] if self.nested else self.column or name
-
-
 class CellsSpec(Spec):
     """Ready-made cells: a CSV or Parquet file, and the names of the columns that hold what."""
 
@@ -149,6 +84,8 @@ class CellsSpec(Spec):
     holdings: str | None = Field(None, description="number of holdings; where given, the rules count these")
     top: list[str] = Field([], description="the largest contributions, largest first")
     sizes: str | None = Field(None, description="sum of the sizes of contributions of which some are below 0")
+    positive: str | None = Field(None, description="T+, the sum of the contributions above 0; goes with `negative`")
+    negative: str | None = Field(None, description="T-, the sum of the contributions below 0, itself 0 or less")
     status: str | None = Field(None, description="must_publish, must_suppress, waived, unpublished, secondary or blank")
     cost: str | None = None
     need_lower: str | None = None
@@ -223,7 +160,7 @@ class MicrodataSpec(Spec):
 class ProtectSpec(Spec):
     """How a table is protected: the method, and what the method lets a table say."""
 
-    method: str = Field("suppress", description="how the table is protected")
+    method: str = Field(DEFAULT, description="how the table is protected")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -253,8 +190,8 @@ class OutputSpec(Spec):
     folder: str | None = Field(None, min_length=1, description="the output folder; --out goes before it")
     formats: list[Annotated[str, AfterValidator(_known_format)]] = Field(
         ["csv", "html"],
-        description="csv, csvw, datapackage, eurostat, html, parquet, px, sdmx, xlsx, or one that an installed package "
-        "adds; csv is always written; html is the report, for the officer and for the public",
+        description="csv, csvw, datapackage, eurostat, html, parquet, px, sbs, sdmx, xlsx, or one that an installed "
+        "package adds; csv is always written; html is the report, for the officer and for the public",
     )
 
     raw_codes: bool = Field(
@@ -294,6 +231,10 @@ class AllBut(Spec):
 class TableSpec(Spec):
     """One table to publish. All tables of a job are protected as one linked set."""
 
+    homes: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("microdata", "dimensions", "attack", "output", "known", "previous", "equations", "policy"),
+        "the job, beside `tables`",
+    )
     name: str = Field(
         description="letters, digits, _ . and -, since files are named after it",
         json_schema_extra={"pattern": TABLE, "maxLength": LONGEST},
@@ -385,7 +326,7 @@ class TableSpec(Spec):
         """Explain why there can be no counts beside the values."""
         if self.value == "count":
             return "`counts` go beside values, and this is a frequency table; leave them out"
-        if self.protect.method != "suppress":
+        if "hide_with" not in type(self.protect).model_fields:
             return "`counts` go beside values of which some are suppressed; leave them out"
         if self.cells and self.cells.count is None:
             return "`counts` beside the values need a column of counts; name it with `cells: {count: ...}`"

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from cellguard.errors import JobError, file_name
+from cellguard.reading.yaml_loader import compose
 
 Path_ = tuple[str | int, ...]
 Lines = dict[Path_, int]
@@ -63,8 +64,7 @@ def read_value(text: str, name: str) -> Any:  # noqa: ANN401
 def _read_text(text: str, name: str) -> tuple[_Reading, Any]:
     """Read YAML safely; what is not YAML is an error that names the line."""
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
+        loader, node = compose(text)
         reading = _Reading(loader, name)
         return reading, None if node is None else reading.plain(node, ())
     except RecursionError:
@@ -91,6 +91,8 @@ def _cure(error: yaml.MarkedYAMLError) -> str:
         return "a list is [a, b] and a mapping {key: value}; look for a missing comma, bracket or brace"
     if "quoted scalar" in problem:
         return "a quotation mark is opened and not closed"
+    if "escape character" in problem:
+        return "a backslash in double quotes is a sign of its own; write paths with /, or in single quotes"
     return f"{problem}; check indentation, brackets and quotes"
 
 
@@ -133,7 +135,8 @@ class _Reading:
                 raise JobError(f"{self.name} line {line}: merge keys (<<) are not supported; write the keys out")
             key = self._scalar(key_node)
             if not isinstance(key, str):
-                raise JobError(f"{self.name} line {line}: the key {key!r} is not text; put it into quotes")
+                point = "; a decimal number is written with a point, as 12.5" if isinstance(key, int) else ""
+                raise JobError(f"{self.name} line {line}: the key {key!r} is not text; put it into quotes{point}")
             if key in mapping:
                 raise JobError(f"{self.name} line {line}: the key {key!r} comes twice; keep one")
             mapping[key] = self.plain(value_node, (*path, key))

@@ -300,7 +300,7 @@ def _asked_of(number: str, whole: bool, sql: Sql) -> list[str]:
 
 
 def _run(opened: Opened, question: str) -> list[tuple[Any, ...]]:
-    return opened.rows(question, "check its quotes, its `delimiter` and `encoding`")
+    return opened.rows(question, "check its quotes, line ends (all of one kind), `delimiter` and `encoding`")
 
 
 def _rows(faults: int, what: str = "rows") -> str:

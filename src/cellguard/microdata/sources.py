@@ -82,6 +82,8 @@ def _open_dataset(engine: DuckEngine, data: Any, name: str, dialect: Dialect) ->
 
 def _open_parquet(engine: DuckEngine, path: Path, dialect: Dialect) -> Opened:
     columns = parquet_names(path)
+    if columns is None:
+        return _open_frame(engine, PARQUET.read(path), file_name(path), dialect)
     scan = f"read_parquet({_file(path)}){_renamed(columns)}"
     return _opened(engine, file_name(path), columns, scan, decimal=dialect.decimal)
 

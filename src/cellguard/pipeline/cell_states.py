@@ -13,6 +13,7 @@ from cellguard.io.record import Entry
 from cellguard.io.states_file import Codes, Said, StatesFile
 from cellguard.job.edit import set_key, table_place
 from cellguard.job.jobfile import Job
+from cellguard.job.registry import declared
 from cellguard.job.specs import TableSpec
 from cellguard.pipeline.job_folder import JobFolder
 
@@ -118,7 +119,7 @@ def said_of(folder: JobFolder, table: str) -> Mapping[Codes, Said]:
 def _spec(job: Job, table: str) -> TableSpec:
     for spec in job.tables:
         if spec.name == table:
-            if spec.protect.method != "suppress":
+            if not declared(spec.protect.method).attacked:
                 raise InputError(f"table {table!r} is not suppressed, so its cells have no states")
             return spec
     raise InputError(f"no table {table!r}{did_you_mean(table, [spec.name for spec in job.tables])}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cellguard.attack.audit import audit
 from cellguard.attack.nearness import nearest_to, respondents_of, suspects
 from cellguard.attack.third_party import Intervals
+from cellguard.errors import InputError
 from cellguard.inputs.assessing import read_known_totals
 from cellguard.inputs.assessment import rule_doubts
 from cellguard.io.folder import OutputFolder
@@ -23,7 +25,7 @@ from cellguard.job.jobfile import Job
 from cellguard.job.registry import declared, find_method, refuse_other
 from cellguard.methods.suppress.explained_cell import Context, explain_one, find_cell
 from cellguard.methods.suppress.files.input_recheck import RebuiltInputs, compare
-from cellguard.methods.suppress.files.rewriting import rewrite_release
+from cellguard.methods.suppress.files.rewriting import rewrite_folder
 from cellguard.methods.suppress.hide_together import hidden_with
 from cellguard.methods.suppress.judged_sums import with_unsafe_sums
 from cellguard.methods.suppress.method import FixedPattern
@@ -124,6 +126,10 @@ def verify(
     Traceback (most recent call last):
     cellguard.errors.InputError: nowhere is not a file; name an output folder of cellguard, or its certificate.json
     """
+    if not isinstance(folder, str | PathLike):
+        raise InputError(
+            f"verify checks a folder, not {type(folder).__name__}; write one by outcome.write('out'), and name it"
+        )
     path = Path(folder)
     certificate = path / "internal" / "certificate.json" if path.is_dir() else path
     if path.is_dir() and not certificate.is_file() and release is None and internal is None:
@@ -131,14 +137,14 @@ def verify(
         if found is not None:
             return found
         OutputFolder(path).refuse_uncertified()
-    return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_release)
+    return verify_files(certificate, release=release, internal=internal, rewrite=rewrite_folder)
 
 
 def verify_if_possible(folder: str | Path) -> Verification | None:
     """Check an output folder as its method does; None if there is nothing in it to be checked."""
     method = OutputFolder(folder).method
     if declared(method).attacked:
-        return verify_files(Path(folder) / "internal" / "certificate.json", rewrite=rewrite_release)
+        return verify_files(Path(folder) / "internal" / "certificate.json", rewrite=rewrite_folder)
     return cast("type[Method[Any, Any]]", find_method(method)).verify(Path(folder))
 
 
@@ -248,13 +254,13 @@ def _nearest_lines(stored: Stored, cell: int, kept: StoredExplanations) -> list[
     known = stored.known.sums
     near = None
     if kept.suspects is not None and cell in kept.suspects:
-        book = respondents_of(stored.needs, stored.pattern, stored.insiders, known, coalition=stored.coalition)
-        near = nearest_to(book, cell, kept.suspects[cell])
+        prover = respondents_of(stored.needs, stored.pattern, stored.insiders, known, coalition=stored.coalition)
+        near = nearest_to(prover, cell, kept.suspects[cell])
     if near is None:
         judged = audit(stored.needs, stored.pattern, known=known, insiders=stored.insiders, coalition=stored.coalition)
         if judged.inside is None:
             return []
-        near = nearest_to(judged.inside.book, cell, suspects(judged.inside, cell)) or []
+        near = nearest_to(judged.inside.prover, cell, suspects(judged.inside, cell)) or []
     if not near:
         return ["No respondent can estimate another one in it."]
     lines = [

@@ -130,8 +130,15 @@ class JobFolder:
 
     @property
     def record(self) -> Record:
-        """The record of decisions."""
-        return Record(self.path.with_suffix(".decisions.jsonl"))
+        """The record of decisions; one that a link leads elsewhere is refused."""
+        if self.record_path.is_symlink():
+            raise InputError(f"{self.record_path.name} is a link; put the record itself beside the job")
+        return Record(self.record_path)
+
+    @property
+    def record_path(self) -> Path:
+        """Where the record of decisions is."""
+        return self.path.with_suffix(".decisions.jsonl")
 
     @property
     def runs_folder(self) -> Path:
@@ -140,16 +147,19 @@ class JobFolder:
 
     @property
     def runs(self) -> list[RunFolder]:
-        """The runs, oldest first."""
-        if not self.runs_folder.is_dir():
+        """The runs, oldest first; what a link leads to is no run."""
+        if not self.runs_folder.is_dir() or self.runs_folder.is_symlink():
             return []
-        paths = sorted(p for p in self.runs_folder.iterdir() if _RUN.fullmatch(p.name) and (p / "internal").is_dir())
+        named = (p for p in self.runs_folder.iterdir() if _RUN.fullmatch(p.name) and not p.is_symlink())
+        paths = (p for p in named if (p / "internal").is_dir())
         return sorted((RunFolder(int(path.name), path) for path in paths), key=lambda run: run.number)
 
     def run(self, number: int) -> RunFolder:
-        """Return a run by its number."""
+        """Return a run by its number; one with links in it is refused, since they may lead anywhere."""
         for run in self.runs:
             if run.number == number:
+                if any(path.is_symlink() for path in run.path.rglob("*")):
+                    raise InputError(f"run {number} has links in its folder, which no run writes; remove them")
                 return run
         raise InputError(f"there is no run {number}")
 

@@ -80,6 +80,11 @@ class Result(ABC):
         return "what its method checks by the policy's own rules"
 
     @property
+    def figures(self) -> Mapping[str, float]:
+        """What a comparison holds against the same figures of other policies, by name; most methods have none."""
+        return {}
+
+    @property
     def drawn(self) -> Release | None:
         """The tables as made, whether or not they may be published; None if only a release can be measured."""
         return None

@@ -19,10 +19,10 @@ def open_ties(world: World) -> tuple[NotChecked, ...]:
             f"Somebody who uses that several tables come from one cover table: {'; '.join(world.constraints.accepted)}."
         )
         found.append(NotChecked("crossing", "crossing tables", who))
-    kinds = {(p, c) for (_, p), c in zip(world.tables.topics, world.topic_counts, strict=True)}
-    several = any(len(house.rooms) > 1 for house in world.constraints.responses)
+    kinds = {(p, c) for (_, p), c in zip(world.tables.response_keys, world.counts_of_response, strict=True)}
+    several = any(len(clusters.rooms) > 1 for clusters in world.constraints.responses)
     # Of one table that groups its codes twice, readers work out values that no row shows, and who is there.
-    several |= not np.array(world.topic_counts)[world.constraints.topic].all()
+    several |= not np.array(world.counts_of_response)[world.constraints.response_key].all()
     if several and any((p, not c) in kinds for p, c in kinds):
         who = "Somebody who uses that the counts and the values of several tables come from the same respondents."
         found.append(NotChecked("counts_and_values", "counts and values of several tables together", who))
@@ -41,11 +41,14 @@ def open_differences(tables: TableSet) -> tuple[NotChecked, ...]:
 
 def open_latent(world: World) -> tuple[NotChecked, ...]:
     """Return the crossing tables that no table of the set has, and ready-made tables with latent cells them."""
-    open_ = [f"{listing(topic.tables, 5)} (by {', '.join(topic.by)})" for topic in uncrossed(world.tables.tables)]
-    for house in world.constraints.responses:
-        own = [t for t in world.tables.tables if t.topic == house.topic]
-        ready = house.topic in world.tables.ready_made and all(t.release != "fitted" for t in own)
-        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in house.rooms):
+    open_ = [
+        f"{listing(response_key.tables, 5)} (by {', '.join(response_key.by)})"
+        for response_key in uncrossed(world.tables.tables)
+    ]
+    for clusters in world.constraints.responses:
+        own = [t for t in world.tables.tables if t.response_key == clusters.response_key]
+        ready = clusters.response_key in world.tables.ready_made and all(t.release != "fitted" for t in own)
+        if ready and not open_ and any((room.cell >= len(world.tables)).any() for room in clusters.rooms):
             open_.append(f"{listing([t.name for t in own], 5)} (by parts that no code names)")
     if not open_:
         return ()

@@ -15,6 +15,7 @@ from cellguard.hierarchy.codelists import read_levels, read_parents
 from cellguard.hierarchy.hrc import read_hrc
 from cellguard.microdata.sources import Opened, open_records
 from cellguard.suggest.columns import Column, look_at
+from cellguard.suggest.hierarchies import pointed_levels
 from cellguard.suggest.init import Suggestion, draft_job
 from cellguard.suggest.records import Guess, Layout, guess_roles, records_job_text
 from cellguard.suggest.yaml_words import text_of
@@ -22,6 +23,7 @@ from cellguard.suggest.yaml_words import text_of
 ROLES = ("respondent", "holding", "weight", "request")
 _EXAMPLES = 4
 _LARGEST = 2_000_000
+_MOST_COLUMNS = 5_000
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def describe_data(data: str | Path) -> DescribedData:
     [('firm', 'respondent'), ('region', 'dimension'), ('sales', 'value')]
     """
     path = Path(data)
+    _refuse_wide(path)
     draft = draft_job(path, path.parent)
     opened = open_records(path) if path.suffix.lower() != ".rda" and not draft.cells else None
     if opened is None:
@@ -99,6 +102,14 @@ def describe_data(data: str | Path) -> DescribedData:
     rows = int(opened.rows(f"SELECT count(*) FROM {opened.scan}")[0][0])  # noqa: S608
     dimensions = [column.name for column in told if column.kind == "code"]
     return DescribedData(path.name, rows, True, told, {n: _fitting(path, opened, n) for n in dimensions})
+
+
+def _refuse_wide(path: Path) -> None:
+    """Refuse a text whose first line has more columns than anybody can give roles to."""
+    with path.open("rb") as file:
+        first = file.readline(_LARGEST)
+    if max(map(first.count, (b",", b";", b"\t"))) >= _MOST_COLUMNS or (len(first) == _LARGEST and b"\0" not in first):
+        raise InputError(f"{path.name}: more than {_MOST_COLUMNS:,} columns; keep those that tables need")
 
 
 def compose_job(data: str | Path, chosen: Chosen) -> Suggestion:
@@ -127,7 +138,9 @@ def compose_job(data: str | Path, chosen: Chosen) -> Suggestion:
     )
     guess = replace(guess, **roles)
     files = {column: _way(path, opened, column, name) for column, name in chosen.files.items() if column in used}
-    return Suggestion(records_job_text(path, path.parent, columns, guess, Layout(chosen.tables, files)), {})
+    single = [name for name in used if not chosen.levels.get(name) and name not in files]
+    digits = {name: found for name in single if (found := pointed_levels(opened, name))}
+    return Suggestion(records_job_text(path, path.parent, columns, guess, Layout(chosen.tables, files, digits)), {})
 
 
 def compose_map(data: str | Path, x: str, y: str, size: float | None = None) -> Suggestion:

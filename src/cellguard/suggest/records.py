@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cellguard.errors import InputError
+from cellguard.errors import InputError, listing
 from cellguard.job.names import collision_fault, dimension_fault, plain_name
 from cellguard.microdata.rda import Metadata
 from cellguard.microdata.sources import Opened
+from cellguard.reading.excel import EXCEL, sheet_names
 from cellguard.suggest.columns import Column
 from cellguard.suggest.hierarchies import pointed_levels
 from cellguard.suggest.nesting import Nesting, chain_name, find_nesting
@@ -150,13 +151,21 @@ def draft_records_job(
     if not guess.dimensions:
         raise InputError(
             f"{opened.name}: no column looks like codes (few different entries, each several times) or holds a total "
-            "such as 'Total'; a table needs a dimension"
+            f"such as 'Total'; a table needs a dimension{_other_sheets(data)}"
         )
     finest = [chain[-1] for chain in guess.dimensions]
     warned = [] if metadata else warnings_about(opened, columns, finest, records=True)
-    lone = [chain[0] for chain in guess.dimensions if len(chain) == 1 and not metadata]
-    layout = Layout(digits={name: found for name in lone if (found := pointed_levels(opened, name))})
+    singleton = [chain[0] for chain in guess.dimensions if len(chain) == 1 and not metadata]
+    layout = Layout(digits={name: found for name in singleton if (found := pointed_levels(opened, name))})
     return records_job_text(data, folder, columns, guess, layout, rda=rda, metadata=metadata, warned=warned)
+
+
+def _other_sheets(data: Path) -> str:
+    """Return that a workbook has more sheets than the first one, which is the one that is read."""
+    if data.suffix.lower() not in EXCEL:
+        return ""
+    first, *others = sheet_names(data)
+    return f". Of the sheets the first one, {first!r}, is read; put {listing(others)} first" if others else ""
 
 
 @dataclass(frozen=True)

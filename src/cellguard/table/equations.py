@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard.errors import InputError, did_you_mean
-from cellguard.table.numbering import Numbering, Topic
+from cellguard.table.numbering import Numbering, ResponseKey
 from cellguard.table.relations import Relations
 from cellguard.table.table import Table
 
@@ -65,7 +65,7 @@ def equation_relations(equation: Equation, tables: Sequence[Table], numbering: N
     blocks = [
         _block([(sign, (name, population)) for sign, name in equation.terms], tables, numbering)
         for population in dict.fromkeys(t.population for t in tables)
-        if all((name, population) in numbering.topics for _, name in equation.terms)
+        if all((name, population) in numbering.response_keys for _, name in equation.terms)
     ]
     relations = sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else None
     if relations is None or not relations.shape[0]:
@@ -73,15 +73,15 @@ def equation_relations(equation: Equation, tables: Sequence[Table], numbering: N
     return relations
 
 
-def _block(terms: list[tuple[int, Topic]], tables: Sequence[Table], numbering: Numbering) -> Relations:
-    wanted = np.isin(numbering.topic, [numbering.topics.index(topic) for _, topic in terms])
+def _block(terms: list[tuple[int, ResponseKey]], tables: Sequence[Table], numbering: Numbering) -> Relations:
+    wanted = np.isin(numbering.response_key, [numbering.response_keys.index(response_key) for _, response_key in terms])
     rows = np.flatnonzero(wanted)
     rows = rows[np.unique(numbering.key[rows], return_index=True)[1]]
-    for _, topic in terms:
-        rows = rows[_covered(topic, rows, tables, numbering)]
+    for _, response_key in terms:
+        rows = rows[_covered(response_key, rows, tables, numbering)]
     number, cells, signs = [], [], []
-    for sign, topic in terms:
-        located = numbering.locate(topic, numbering.key[rows])
+    for sign, response_key in terms:
+        located = numbering.locate(response_key, numbering.key[rows])
         there = np.flatnonzero(located >= 0)
         number.append(there)
         cells.append(located[there])
@@ -91,11 +91,11 @@ def _block(terms: list[tuple[int, Topic]], tables: Sequence[Table], numbering: N
 
 
 def _covered(
-    topic: Topic, rows: npt.NDArray[np.intp], tables: Sequence[Table], numbering: Numbering
+    response_key: ResponseKey, rows: npt.NDArray[np.intp], tables: Sequence[Table], numbering: Numbering
 ) -> npt.NDArray[np.bool_]:
     covered = np.zeros(len(rows), bool)
     for table in tables:
-        if table.topic == topic:
+        if table.response_key == response_key:
             covered |= _covers(table, rows, numbering)
     return covered
 

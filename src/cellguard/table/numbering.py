@@ -14,7 +14,7 @@ from cellguard.table.keys import Keys, combine, find
 from cellguard.table.table import Table
 
 Positions = npt.NDArray[np.intp]
-Topic = tuple[str, str]
+ResponseKey = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Numbering:
     dimensions: dict[str, Dimension]
     columns: tuple[IntArray, ...]
     key: Keys
-    topics: tuple[Topic, ...]
-    topic: npt.NDArray[np.intp]
+    response_keys: tuple[ResponseKey, ...]
+    response_key: npt.NDArray[np.intp]
     cell: Positions
     first: Positions
 
@@ -42,9 +42,9 @@ class Numbering:
         """Return for each table the distinct cell of each of its cells."""
         return tuple(np.split(self.cell, np.cumsum([len(t) for t in tables])[:-1]))
 
-    def locate(self, topic: Topic, keys: Keys) -> Positions:
+    def locate(self, response_key: ResponseKey, keys: Keys) -> Positions:
         """Return the distinct cell of the response with each key, or -1."""
-        mine = self.first[self.topic[self.first] == self.topics.index(topic)]
+        mine = self.first[self.response_key[self.first] == self.response_keys.index(response_key)]
         position = find(keys, self.key[mine])
         return np.where(position >= 0, self.cell[mine][position], -1) if len(mine) else position
 
@@ -54,13 +54,13 @@ def number_cells(tables: Sequence[Table]) -> Numbering:
     dimensions = shared_dimensions(tables)
     sizes = [len(d.codes) for d in dimensions.values()]
     columns = tuple(np.concatenate([_column(table, name) for table in tables]).astype(np.int32) for name in dimensions)
-    topics = tuple(dict.fromkeys(t.topic for t in tables))
-    topic = np.repeat([topics.index(t.topic) for t in tables], [len(t) for t in tables])
-    key = combine(columns, sizes, room=len(topics))
-    _, first, inverse = np.unique(key * len(topics) + topic, return_index=True, return_inverse=True)
+    response_keys = tuple(dict.fromkeys(t.response_key for t in tables))
+    response_key = np.repeat([response_keys.index(t.response_key) for t in tables], [len(t) for t in tables])
+    key = combine(columns, sizes, room=len(response_keys))
+    _, first, inverse = np.unique(key * len(response_keys) + response_key, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.intp)
     rank[np.argsort(first)] = np.arange(len(first))
-    return Numbering(dimensions, columns, key, topics, topic, rank[inverse], np.sort(first))
+    return Numbering(dimensions, columns, key, response_keys, response_key, rank[inverse], np.sort(first))
 
 
 def shared_dimensions(tables: Sequence[Table]) -> dict[str, Dimension]:

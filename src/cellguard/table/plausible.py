@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cellguard.table.fact import Count, Fact, Top, Total
 from cellguard.table.facts import Facts
-from cellguard.table.signed_facts import Sizes
+from cellguard.table.signed_facts import Signs, Sizes
 from cellguard.table.source import Source
 from cellguard.table.table import rounding_of
 
@@ -58,6 +58,18 @@ def _tops(facts: Facts, source: Source, columns: Mapping[Fact, Sequence[str]]) -
     if facts.count is not None:
         surplus = (tops != 0).sum(axis=1) > facts.count
         _refuse(surplus, source, names[-1], "more contributions are given than the count of respondents")
+
+
+def with_sizes(facts: Facts, source: Source, columns: Sequence[str]) -> Facts:
+    """Return the facts with the sums of sizes, T+ less T-; refuse signs that are none, or do not make the total."""
+    signs = facts[Signs()]
+    _refuse(np.asarray(signs[:, 0] < 0), source, columns[0], "the sum of the contributions above 0 is below 0")
+    _refuse(np.asarray(signs[:, 1] > 0), source, columns[1], "the sum of the contributions below 0 is above 0")
+    sizes = signs[:, 0] - signs[:, 1]
+    slack = 1e-9 * sizes + 3 * np.nan_to_num(rounding_of(facts.total))
+    off = np.abs(signs.sum(axis=1) - facts.total) > slack
+    _refuse(np.asarray(off), source, columns[0], "T+ and T- together are not the cell's total")
+    return facts.plus({Sizes(): sizes})
 
 
 def check_sizes(facts: Facts, source: Source, column: str) -> None:

@@ -30,13 +30,13 @@ class Extent:
     """What a table is about: a response of a population, by some dimensions, of those that have certain leaves only."""
 
     name: str
-    topic: tuple[str, str]
+    response_key: tuple[str, str]
     by: tuple[str, ...]
     where: Mapping[str, Held]
 
     def covers(self, other: Extent) -> bool:
         """Whether a table has the cells of another one, or finer ones."""
-        return self.topic == other.topic and self.where == other.where and set(other.by) <= set(self.by)
+        return self.response_key == other.response_key and self.where == other.where and set(other.by) <= set(self.by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def differences(
             (column,) = narrowed
             rest = larger.where.get(column, leaves[column]) - smaller.where[column]
             by = tuple(name for name in smaller.by if name in larger.by) or smaller.by[:1]
-            extent = Extent(f"{larger.name}-{smaller.name}", smaller.topic, by, {**smaller.where, column: rest})
+            extent = Extent(f"{larger.name}-{smaller.name}", smaller.response_key, by, {**smaller.where, column: rest})
             if any(other.covers(extent) for other in there):
                 continue
             if len(there) == most:
@@ -99,7 +99,7 @@ def _narrowed(larger: Extent, smaller: Extent, leaves: Mapping[str, Held]) -> li
 
     A table that is itself by such a column has cells of its own for the difference.
     """
-    if larger.topic != smaller.topic or larger is smaller:
+    if larger.response_key != smaller.response_key or larger is smaller:
         return []
     narrowed = []
     for column in dict.fromkeys([*larger.where, *smaller.where]):
@@ -118,7 +118,7 @@ def extents_of(tables: Sequence[Table]) -> tuple[list[Extent], Mapping[str, Held
     for table, own in zip(tables, selecting, strict=True):
         where = {d.name: _leaves_of(held[d.name], code) for d, code in own.items()}
         by = tuple(d.name for d in table.dimensions if d.name not in where)
-        extents.append(Extent(table.name, table.topic, by, where))
+        extents.append(Extent(table.name, table.response_key, by, where))
     return extents, {name: own.held[own.total] for name, own in held.items()}
 
 
@@ -159,8 +159,8 @@ def uncrossed(tables: Sequence[Table]) -> list[Uncrossed]:
     """Return the crossing tables behind the tables of each response that no table of the set has."""
     extents = extents_of([table for table in tables if table.release != "sums"])[0]
     open_ = []
-    for topic in dict.fromkeys(extent.topic for extent in extents):
-        own = [extent for extent in extents if extent.topic == topic]
+    for response_key in dict.fromkeys(extent.response_key for extent in extents):
+        own = [extent for extent in extents if extent.response_key == response_key]
         whole = crossing(own)
         if not any(extent.covers(whole) for extent in own):
             open_.append(Uncrossed(tuple(extent.name for extent in own), whole.by))
@@ -179,7 +179,7 @@ def crossing(extents: Sequence[Extent]) -> Extent:
     first = extents[0]
     shared = {n: held for n, held in first.where.items() if all(e.where.get(n) == held for e in extents)}
     by = dict.fromkeys(name for extent in extents for name in (*extent.by, *extent.where))
-    return Extent("latent", first.topic, tuple(name for name in by if name not in shared), shared)
+    return Extent("latent", first.response_key, tuple(name for name in by if name not in shared), shared)
 
 
 def _nobody(larger: Table, smaller: Table) -> bool:

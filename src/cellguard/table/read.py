@@ -18,9 +18,9 @@ from cellguard.table.codes import find_columns, read_codes
 from cellguard.table.fact import Count, Fact, Mark, Requested, Top, Total
 from cellguard.table.facts import Facts, FloatArray
 from cellguard.table.keys import combine, first_repeat
-from cellguard.table.plausible import check_facts, check_sizes
+from cellguard.table.plausible import check_facts, check_sizes, with_sizes
 from cellguard.table.recoded import merge_recoded
-from cellguard.table.signed_facts import Sizes
+from cellguard.table.signed_facts import Signs, Sizes
 from cellguard.table.source import Source, open_source
 from cellguard.table.table import Levels, Origin, Table, Zeros
 from cellguard.table.zeros import fill_zeros
@@ -38,6 +38,7 @@ class CellColumns:
     holdings: str | None = None
     top: tuple[str, ...] = ()
     sizes: str | None = None
+    signs: tuple[str, ...] = ()
     status: str | None = None
     cost: str | None = None
     lower: str | None = None
@@ -70,6 +71,8 @@ class CellColumns:
             known[Top(len(self.top))] = self.top
         if self.sizes:
             known[Sizes()] = (self.sizes,)
+        if self.signs:
+            known[Signs()] = self.signs
         return known | {Mark(name): (name,) for name in self.marks} | dict(self.others)
 
 
@@ -197,9 +200,11 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
     apriori = _read_apriori(source, columns)
     rows = np.flatnonzero(keep)
     dimensions = tuple(by.values())
+    if columns.signs:
+        facts = with_sizes(facts, source, columns.signs)
     facts = check_facts(facts, source, columns.facts, about.is_count)
-    if columns.sizes:
-        check_sizes(facts, source, columns.sizes)
+    if columns.sizes or columns.signs:
+        check_sizes(facts, source, columns.sizes or columns.signs[0])
     table = Table(
         name=about.name,
         dimensions=dimensions,
@@ -222,7 +227,7 @@ def read_cells(source: Source, by: Mapping[str, Dimension], columns: CellColumns
 
 def _refuse_clash(source: Source, by: Mapping[str, Dimension], columns: CellColumns) -> None:
     """Refuse a column that is said to hold both the codes of a dimension and something else."""
-    figures = [columns.value, *columns.top, columns.count, columns.holdings, columns.sizes]
+    figures = [columns.value, *columns.top, columns.count, columns.holdings, columns.sizes, *columns.signs]
     said = [columns.status, *(getattr(columns, name) for name in NUMBERS)]
     for kind, taken in (("figure", figures), ("statement about cells", said)):
         clash = [c for c in taken if c in by]

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray, Positions
-from cellguard.errors import Place
+from cellguard.errors import InputError, Place
 from cellguard.hierarchy.build import flat
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.microdata.grouped import COUNT, Grouped
@@ -22,7 +22,7 @@ from cellguard.table.apriori import Apriori
 from cellguard.table.fact import Mark
 from cellguard.table.keys import combine, distinct, find
 from cellguard.table.lattice import build_lattice, cells_by_leaves, leaf_positions
-from cellguard.table.numbering import Topic
+from cellguard.table.numbering import ResponseKey
 from cellguard.table.table import Table
 from cellguard.table.tableset import TableSet
 from cellguard.table.tabulate import Asks, Wanted, facts_of_groups
@@ -108,18 +108,18 @@ class RecordSums:
         """
         made = {m.name: m for m in self.made}
         owner = self._owner(linked)
-        topics: dict[Topic, list[Sum]] = {}
+        response_keys: dict[ResponseKey, list[Sum]] = {}
         for one in sums:
             numbers = {int(owner[cell]) for cell in one}
             of = {(linked.tables[i].response, linked.tables[i].population) for i in numbers if i >= 0}
             if -1 not in numbers and len(of) == 1:
-                topics.setdefault(next(iter(of)), []).append(one)
+                response_keys.setdefault(next(iter(of)), []).append(one)
         tables = list[SumTable]()
-        for topic, own in topics.items():
+        for response_key, own in response_keys.items():
             rows, group = self._rows(linked, own, owner)
             kinds: dict[str, list[Made]] = {}
             for table in linked.tables:
-                if table.name in made and table.topic == topic:
+                if table.name in made and table.response_key == response_key:
                     kinds.setdefault(made[table.name].seen, []).append(made[table.name])
             for same in kinds.values():
                 taken = [t.name for t in linked.tables] + [t.table.name for t in tables]
@@ -153,6 +153,54 @@ class RecordSums:
         keep = has[entry] & several[rows]
         alone = many[group[keep]] == 1
         return Stakes(known[group[keep]], grouped.holding[rows[keep]], rows[keep], alone, largest[entry[keep]])
+
+    def contributions(self, linked: TableSet) -> sp.csr_array:
+        """Return what each holding contributes to each distinct cell of the tables made from records.
+
+        There is a column per response and holding, the responses in the order of the tables; nothing is stored where
+        a holding contributes 0.
+        """
+        responses = list(dict.fromkeys(m.wanted.value for m in self.made))
+        many, parts = max(self.grouped.holdings, 1), []
+        for number, made in self._of_tables(linked):
+            below, leaf = self._members(linked.tables[number])
+            column = responses.index(made.wanted.value) * many + self.grouped.holding
+            shape = (int(below.shape[1]), len(responses) * many)
+            amounts = sp.csr_array(sp.coo_array((self._values(made.wanted.value), (leaf, column)), shape=shape))
+            parts.append((number, sp.csr_array(below @ amounts)))
+        found = self._gathered(linked, parts, len(responses) * many)
+        found.eliminate_zeros()
+        found.sort_indices()
+        return found
+
+    def key_sums(self, linked: TableSet, *, zeros: bool) -> LongArray:
+        """Return the sum of the record keys of each distinct cell; without ``zeros`` not of rows that contribute 0."""
+        key = self.grouped.key
+        if key is None:
+            raise InputError("the records have no keys; name their column with `record_key`")
+        sums = np.zeros(len(linked), np.int64)
+        for number, made in reversed(self._of_tables(linked)):
+            below, leaf = self._members(linked.tables[number])
+            counted = key if zeros else np.where(self._values(made.wanted.value) != 0, key, 0)
+            by_leaf = np.zeros(below.shape[1], np.int64)
+            np.add.at(by_leaf, leaf, counted)
+            sums[linked.cells_of[number]] = below.astype(np.int64) @ (by_leaf % self.grouped.key_modulus)
+        return np.asarray(sums % self.grouped.key_modulus, np.int64)
+
+    def _of_tables(self, linked: TableSet) -> list[tuple[int, Made]]:
+        made = {m.name: m for m in self.made}
+        return [(number, made[t.name]) for number, t in enumerate(linked.tables) if t.name in made]
+
+    def _gathered(self, linked: TableSet, parts: Sequence[tuple[int, sp.csr_array]], wide: int) -> sp.csr_array:
+        """Return rows of tables as rows of distinct cells, each from the first table that lists it."""
+        owner = self._owner(linked)
+        found = sp.csr_array((len(linked), wide))
+        for number, rows in parts:
+            cells = linked.cells_of[number]
+            own = np.flatnonzero(owner[cells] == number)
+            place = sp.csr_array((np.ones(len(own)), (cells[own], own)), shape=(len(linked), len(cells)))
+            found = sp.csr_array(found + place @ rows)
+        return found
 
     def _values(self, name: str) -> FloatArray:
         """Return what each row of the records adds to the published totals of a response."""
@@ -228,8 +276,8 @@ class RecordSums:
         taken: Sequence[str],
     ) -> SumTable:
         like = linked[same[0].name]
-        topic = like.response, like.population
-        given = [self.others.get(t.name, ()) for t in linked.tables if t.topic == topic]
+        response_key = like.response, like.population
+        given = [self.others.get(t.name, ()) for t in linked.tables if t.response_key == response_key]
         every = [rule for rules in [*(one.rules for one in same), *given] for rule in rules if _judges_cells(rule)]
         rules = tuple({str(rule): rule for rule in every}.values())
         facts = tuple(

@@ -111,7 +111,7 @@ class Table:
         return self.facts.total
 
     @property
-    def topic(self) -> tuple[str, str]:
+    def response_key(self) -> tuple[str, str]:
         """What the table is about: its response and its population."""
         return self.response, self.population
 

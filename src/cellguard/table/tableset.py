@@ -18,7 +18,7 @@ from cellguard.table.additivity import allowance, check_additive
 from cellguard.table.apriori import State
 from cellguard.table.equations import Equation, equation_relations, parse_equation
 from cellguard.table.margins import check_margins
-from cellguard.table.numbering import Numbering, Positions, Topic, number_cells
+from cellguard.table.numbering import Numbering, Positions, ResponseKey, number_cells
 from cellguard.table.relations import Relations, distinct_rows
 from cellguard.table.table import Table
 
@@ -124,20 +124,20 @@ class TableSet:
         return [table.name for table in self.tables].index(name)
 
     @property
-    def topics(self) -> tuple[Topic, ...]:
+    def response_keys(self) -> tuple[ResponseKey, ...]:
         """The different responses and populations."""
-        return self.numbering.topics
+        return self.numbering.response_keys
 
     @cached_property
-    def ready_made(self) -> tuple[Topic, ...]:
+    def ready_made(self) -> tuple[ResponseKey, ...]:
         """The responses and populations no table of which is made from records, but for those of earlier releases."""
-        made = {t.topic for t in self.tables if t.origin == "records" and t.release != "earlier"}
-        return tuple(topic for topic in self.topics if topic not in made)
+        made = {t.response_key for t in self.tables if t.origin == "records" and t.release != "earlier"}
+        return tuple(response_key for response_key in self.response_keys if response_key not in made)
 
-    def locate(self, topic: Topic, table: int, rows: Positions) -> Positions:
+    def locate(self, response_key: ResponseKey, table: int, rows: Positions) -> Positions:
         """Return the distinct cell of another response with the codes of some rows of a table, -1 where none is."""
         start = sum(len(t) for t in self.tables[:table])
-        return self.numbering.locate(topic, self.numbering.key[start + rows])
+        return self.numbering.locate(response_key, self.numbering.key[start + rows])
 
     def gather(self, columns: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
         """Return one entry per distinct cell from one column per table: the entry of the first table that shows it."""

@@ -14,6 +14,7 @@ from cellguard.argus.own_table import (
     ArgusTable,
 )
 from cellguard.argus.writers.cell_text import all_cells, labels, shown, status_of
+from cellguard.io.writers.sbs import shares
 
 
 def csv_table(table: ArgusTable, options: Mapping[str, bool]) -> str:
@@ -96,12 +97,5 @@ def _tail(table: ArgusTable, row: int) -> list[str]:
         flag = "-" if status == EMPTY else "V"
     fields = [f"{count:.0f}", flag]
     if flag in {"B", "C", "F"}:
-        fields += _shares(tops, float(table.shadow[row]), by_percent=by_percent)
+        fields += shares(tops.tolist(), float(table.shadow[row]), each=by_percent)
     return fields
-
-
-def _shares(tops: object, whole: float, *, by_percent: bool) -> list[str]:
-    """Return the share of the largest two in percent, or of each of them if the rule is p %."""
-    largest = [float(x) for x in tops][:2]  # type: ignore[attr-defined]
-    parts = [*largest, 0.0, 0.0][:2] if by_percent else [sum(largest)]
-    return [f"{100 * part / whole if whole else 0:.1f}" for part in parts]

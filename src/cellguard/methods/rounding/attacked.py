@@ -133,7 +133,7 @@ def _beyond_inside(needs: Requirements, judged: Audit) -> BoolArray:
     short = np.zeros(len(needs.tables), bool)
     if judged.inside is None:
         return short
-    known, problem = judged.inside.standing, judged.problem
+    known, problem = judged.inside.knowledge, judged.problem
     size = 10.0 ** judged.grains.decimals[problem.cells]
     up = (needs.world.upper - needs.world.value)[problem.cells] * size
     down = (needs.world.value - needs.world.lower)[problem.cells] * size

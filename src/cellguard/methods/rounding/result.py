@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,52 +9,34 @@ from typing import Any
 import numpy as np
 
 from cellguard.arrays import BoolArray
-from cellguard.inputs.assessment import Assessment
-from cellguard.job.jobfile import Job
+from cellguard.inputs.changed_result import ChangedResult
 from cellguard.methods.rounding.attacked import Attacked
 from cellguard.methods.rounding.headline import verdict_of
 from cellguard.methods.rounding.measures import Distance, distance
 from cellguard.methods.rounding.rounded import Rounded
 from cellguard.methods.rounding.spec import options_of
-from cellguard.seam.method import Concluded, Result
+from cellguard.seam.method import Concluded
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Verdict
 from cellguard.table.pattern import Release
-from cellguard.table.table import Table
 
 _LISTED = 100  # open cells that a summary names
 
 
 @dataclass(frozen=True, eq=False)
-class RoundingResult(Result):
+class RoundingResult(ChangedResult):
     """Rounded tables with the attack on them. Confidential, all but the release.
 
     ``doublings`` is how often the base was doubled, ``mended`` the cells that were hidden since they were too well
     known; ``seed`` is None where nothing was drawn.
     """
 
-    assessed: Assessment
     rounded: Rounded
     attacked: Attacked
     seed: int | None
     doublings: int
     mended: BoolArray
     accept_no_rules: bool = False
-
-    @property
-    def job(self) -> Job:  # type: ignore[override]
-        """The job with all tables that were looked at."""
-        return self.assessed.job
-
-    @property
-    def tables(self) -> Sequence[Table]:
-        """The true tables."""
-        return self.assessed.tables.tables
-
-    @cached_property
-    def release(self) -> Release | None:
-        """The rounded tables, if the verdict allows a release."""
-        return self.drawn if self.verdict.allows_release else None
 
     @cached_property
     def drawn(self) -> Release:
@@ -82,11 +63,6 @@ class RoundingResult(Result):
     def concluded(self) -> Concluded:
         """What attackers who know the method conclude of every distinct cell."""
         return Concluded(self.attacked.lower, self.attacked.upper, self.attacked.open)
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The digests of the files that were read."""
-        return self.assessed.inputs
 
     @cached_property
     def distance(self) -> Distance:
