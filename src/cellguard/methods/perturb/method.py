@@ -82,7 +82,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
     @classmethod
     def fault(cls, job: Job) -> str | None:
         """Describe what the job says in vain, since perturbation does not look at it."""
-        for key, given in (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous)):
+        for key, given in (("attack", job.attack != AttackSpec()), ("previous", job.previous)):
             if given:
                 return f"`{key}` is not looked at when tables are perturbed; leave it out"
         for table in job.tables:
@@ -122,6 +122,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 unseen=unseen,
                 published=_further(assessed, drawn),
                 trend=_trends(spec),
+                known=assessed.known,
                 checked=self.checked,
                 run=here,
             )

@@ -49,6 +49,12 @@ OTHER_YEARS = NotChecked(
     "Somebody who compares the tables of several years, in which a respondent has the same multiplier.",
 )
 
+KNOWN = NotChecked(
+    "known_combined",
+    "known totals together with several published cells at once",
+    "Somebody who has true totals from elsewhere and combines them with sums of several cells, or with more than how "
+    "far multipliers are from 1. Single cells, differences with known totals and least squares were checked.",
+)
 GROWTH = NotChecked(
     "growth",
     "growth of single respondents",
@@ -122,6 +128,7 @@ class PerturbationResult(Result):
             (EARLIER_ANSWERS, self.reused),
             (OTHER_YEARS, self.check.multipliers.years is not None),
             (GROWTH, self.check.growth),
+            (KNOWN, bool(self.check.known) and self.check.checked),
         )
         return tuple(attack for attack, open_ in said if open_)
 

@@ -22,6 +22,8 @@ from cellguard.methods.perturb.cells.sensitivity import Needs, needs_of, s_n, st
 from cellguard.methods.perturb.checks.conflicts import TableMethod, conflicts
 from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.finding import Cell, Finding
+from cellguard.methods.perturb.checks.known_sets import KnownTotal
+from cellguard.methods.perturb.checks.known_totals import known_totals
 from cellguard.methods.perturb.checks.ratios import ratios
 from cellguard.methods.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
 from cellguard.methods.perturb.checks.trends import Trends, growth_to_judge, trends
@@ -74,7 +76,8 @@ class Check:
     ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
     a release are ``open`` unless all their cells are ``accepted``, or all of them are of tables that are ``published``
-    already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it.
+    already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it. ``known``
+    are the totals that attackers have from elsewhere.
     """
 
     tables: tuple[Perturbed, ...]
@@ -87,6 +90,7 @@ class Check:
     unproven: bool = False
     published: tuple[Perturbed, ...] = ()
     growth: bool = False
+    known: tuple[str, ...] = ()
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -177,13 +181,14 @@ def check_tables(
     unproven: bool = False,
     checked: bool = True,
     trend: Trends | None = None,
+    known: Sequence[KnownTotal] = (),
     run: Run | None = None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
     ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
     ``unseen`` names of tables from the same multipliers that are not among ``tables``; ``published`` are tables from
-    them that readers have already, so that they are combined with the new ones. With ``unproven`` a release does
+    them that readers have already, so that they are combined with the new ones; ``known`` are true totals that everybody has from elsewhere. With ``unproven`` a release does
     not need a proof that is complete. With ``checked`` False only conflicts are looked for, and the verdict says so.
     """
     if not tables:
@@ -193,11 +198,11 @@ def check_tables(
     every = [*tables, *published]
     perturbed = [TableMethod(t.name, t.response, "perturb", t.table.population) for t in tables]
     findings = list(conflicts([*perturbed, *others], multipliers.definitions))
-    known, limits = _known(accept, every), list[str]()
+    accepted, limits = _known(accept, every), list[str]()
     names = {t.name for t in published}
 
     def accepts(finding: Finding) -> bool:
-        return _all_in(known, finding) or _all_of(names, finding)
+        return _all_in(accepted, finding) or _all_of(names, finding)
 
     if checked:
         run.tell("checking every cell")
@@ -211,10 +216,34 @@ def check_tables(
         findings += [finding for result in results for finding in result.findings]
         findings += ratios(results, leaves)
         findings += [] if trend is None else trends((*made, *old), trend)
-        limits = [limit for result in results for limit in result.limits]
+        told, more = _with_known((*made, *old), known, multipliers)
+        findings += told
+        limits = [*(limit for result in results for limit in result.limits), *more]
     limited = tuple(dict.fromkeys(limits))
     growth = trend is None and growth_to_judge((*made, *old))
-    return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old, growth)
+    names_known = tuple(map(str, known))
+    return Check(
+        made,
+        multipliers,
+        tuple(findings),
+        limited,
+        accepted,
+        checked,
+        tuple(unseen),
+        unproven,
+        old,
+        growth,
+        names_known,
+    )
+
+
+def _with_known(
+    tables: Sequence[Perturbed], known: Sequence[KnownTotal], made: Multipliers
+) -> tuple[list[Finding], list[str]]:
+    """Return what cells tell together with totals that everybody has, and what was not looked at."""
+    added = {response: made.contributions(response) for response in dict.fromkeys(t.table.response for t in tables)}
+    fitted = made.settings.fitted is not None
+    return known_totals(tables, known, added, moved=None if fitted else made.base != 1, one=not fitted)
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:

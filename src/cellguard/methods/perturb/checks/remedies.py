@@ -38,6 +38,10 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
     sensitive = sum(f.kind == "sensitive" for f in findings)
     if not sensitive and any(f.kind == "implied" for f in findings):
         return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
+    if not sensitive and any(f.kind == "known" for f in findings):
+        return [
+            "another method: marg_zes keeps margins at their true values, so that known ones take no noise out of cells"
+        ]
     if not sensitive:
         return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
     settings = made.settings

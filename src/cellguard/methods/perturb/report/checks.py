@@ -183,6 +183,9 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     else:
         result = ("none given", "open")
     rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
+    if check.known:
+        who = f"Somebody who has true totals from elsewhere: {listing(check.known)}."
+        rows.append(("Known totals", *_result_of(outcome, "known"), who))
     if check.unseen:
         rows.append(
             (
