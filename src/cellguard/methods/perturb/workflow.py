@@ -76,8 +76,8 @@ class Check:
     ``limits`` say what was not looked at, ``unseen`` which tables that the multipliers were drawn for took no part: in
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
     a release are ``open`` unless all their cells are ``accepted``, or all of them are of tables that are ``published``
-    already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it. ``known``
-    are the totals that attackers have from elsewhere.
+    already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it.
+    ``known`` are the totals that attackers have from elsewhere.
     """
 
     tables: tuple[Perturbed, ...]
@@ -188,8 +188,9 @@ def check_tables(
 
     ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
     ``unseen`` names of tables from the same multipliers that are not among ``tables``; ``published`` are tables from
-    them that readers have already, so that they are combined with the new ones; ``known`` are true totals that everybody has from elsewhere. With ``unproven`` a release does
-    not need a proof that is complete. With ``checked`` False only conflicts are looked for, and the verdict says so.
+    them that readers have already, so that they are combined with the new ones; ``known`` are true totals that
+    everybody has from elsewhere. With ``unproven`` a release does not need a proof that is complete. With ``checked``
+    False only conflicts are looked for, and the verdict says so.
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")

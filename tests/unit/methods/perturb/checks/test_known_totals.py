@@ -75,9 +75,9 @@ def told(table, made, known):
                             close_by.add(table.table.cell_name(cell))
         for one in members:
             nested = ((one - row) >= 0).all() or ((row - one) >= 0).all()
-            if nested and not close(table, made, row > 0, moved @ row):
-                if close(table, made, row > 0, moved @ (row - one)):
-                    close_by.add(table.table.cell_name(cell))
+            safe = not close(table, made, row > 0, moved @ row)
+            if nested and safe and close(table, made, row > 0, moved @ (row - one)):
+                close_by.add(table.table.cell_name(cell))
     return close_by
 
 
