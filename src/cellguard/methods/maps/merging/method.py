@@ -78,7 +78,7 @@ class Merge(Method[Located, MergeResult]):
             known = self._known(tree, leaf, value, counted=assessed.value is None)
             merged = merge(tree, known, table.rules)
         decimals = assessed.decimals if table.decimals is None else table.decimals
-        done = MergeResult(self.job, assessed, merged, leaf, value, decimals)
+        done = MergeResult(self.job, assessed, decimals, merged, leaf, value)
         with timed("looking at differences", run, seconds):
             _ = done.audit
         return done

@@ -12,6 +12,12 @@ from cellguard.methods.maps.shown import ShownMap
 from cellguard.reading.coordinates import in_degrees
 
 
+def starts_of(done: MapResult) -> list[float]:
+    """Return where the classes of a map before and after begin; one begins at the threshold of counts. Confidential."""
+    values = np.concatenate([done.before, done.after[done.is_shown]])
+    return breaks(values, done.threshold if done.counts is not None else None)
+
+
 def before_and_after(done: MapResult) -> dict[str, Any]:
     """Return the cells with their values before and after, None where one is not shown. Confidential."""
     before, after = done.before.tolist(), done.after.tolist()
@@ -21,7 +27,7 @@ def before_and_after(done: MapResult) -> dict[str, Any]:
         **place(done.tiles.grid.drawn(done.tiles.q, done.tiles.r), done.crs),
         "before": before,
         "after": [value if seen else None for value, seen in zip(after, done.is_shown.tolist(), strict=True)],
-        "breaks": breaks(np.concatenate([done.before, done.after[done.is_shown]])),
+        "breaks": starts_of(done),
         "whole": done.decimals == 0,
     }
 
