@@ -54,11 +54,11 @@ _NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "zeros", "t
 class Perturb(Method[Calibration, PerturbationResult]):
     """One random multiplier per respondent, shared by all tables, and checks before release.
 
-    ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
-    earlier ones; ``checked`` False leaves the checks out, and every table then says so.
+    ``multipliers`` is the file of an earlier run, or what it holds: the tables are then made from its multipliers,
+    consistent with all earlier ones; ``checked`` False leaves the checks out, and every table then says so.
     """
 
-    multipliers: str | Path | None = None
+    multipliers: str | Path | Saved | None = None
     checked: bool = True
     name: ClassVar[str] = "perturb"
     participle: ClassVar[str] = "perturbed"
@@ -126,8 +126,8 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 checked=self.checked,
                 run=here,
             )
-        if self.multipliers is not None and check.verdict != "unsafe":
-            register_tables(Path(str(self.multipliers)), assessed.tables, released=check.released)
+        if isinstance(self.multipliers, (str, Path)) and check.verdict != "unsafe":
+            register_tables(Path(self.multipliers), assessed.tables, released=check.released)
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         notes += _telling_digits(self.job, drawn, assessed)
         if unseen and self.checked:
@@ -153,9 +153,12 @@ class Perturb(Method[Calibration, PerturbationResult]):
             return replicate_as_drawn(data.tables, drawn, replications=replications, run=here)
 
     def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
-        path = Path(str(self.multipliers))
-        saved = read_saved(path)
-        drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(path)}")
+        if isinstance(self.multipliers, Saved):
+            saved, name = self.multipliers, "the multipliers"
+        else:
+            path = Path(str(self.multipliers))
+            saved, name = read_saved(path), f"the multipliers in {file_name(path)}"
+        drawn = load_multipliers(saved, data.records, data.inputs, name=name)
         if drawn.definitions.parts != data.definitions.parts:
             raise JobError("the job's `equations` are not those that the multipliers were made with; use the same ones")
         return replace(drawn, notes=("the settings are those of the saved multipliers, whatever the job says",)), saved

@@ -177,7 +177,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
 
 
 def _of_records(job: Job, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests of the records' own files; hierarchies may change later."""
+    """Return the digests of the records' own files; hierarchies may change later, and other columns of a frame."""
     spec = job.microdata
     names = {"file of records": spec.source, "metadata file": spec.rda} if spec else {}
-    return {role: known[name] for role, name in names.items() if name and name in known}
+    return {role: known[name] for role, name in names.items() if name and name in known and name not in job.held}
