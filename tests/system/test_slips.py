@@ -28,7 +28,7 @@ SLIPS = [
         "fetch the file first, or give",
     ),
     ("protect sums/job.yaml --set tables.0.rules=3 --out q", "must be a list, as `rules: [{min_frequency: 3}"),
-    ("map sums/job.yaml --out q", "`cellguard map` is for tables with `protect: {method: redistribute}`"),
+    ("map sums/job.yaml --out q", "`cellguard map` is for maps, as `protect: {method: redistribute}`"),
     ("perturb sums/job.yaml --out q", "use `cellguard protect`"),
     ("init sums/none.csv", "check its name and its folder"),
     ("init", "name the DATA to look at"),

@@ -134,6 +134,14 @@ class MergeResult(LocatedResult):
             many, beside = len(merged.unsafe), len(merged.beside)
             company = f", and {beside:,} safe ones with them, lest the total tell them" if beside else ""
             notes.append(f"{many:,} cells are unsafe at their largest size and are left out{company}")
+        into = merged.tree.roots_of(merged.shown)[self.leaves_with_records]
+        most = int(np.bincount(into[into >= 0]).max(initial=0))
+        if most > len(into) / 2 and most > 1:
+            key = "most_areas" if isinstance(self.tiles.grid, Areas) else "largest"
+            notes.append(
+                f"{most:,} of {len(into):,} cells are shown as one: what is far from all others makes its surroundings "
+                f"large; `{key}` leaves it out instead"
+            )
         return tuple(notes)
 
 
