@@ -98,7 +98,7 @@ class MergeResult(LocatedResult):
             return Verdict(Kind.UNSAFE, f"UNSAFE: {told if found.unsafe else strange}", (_OTHERS,))
         if not len(self.shown):
             return Verdict(Kind.UNSAFE, "UNSAFE: nothing is left of the map", (_OTHERS,))
-        left = ", and so has what is left out, taken together" if len(self.merged.left_out) else ""
+        left = ", and so does what is left out, taken together" if len(self.merged.left_out) else ""
         rules = "; ".join(map(str, table_of(self.job).rules))
         text = (
             f"safe from differences: every shown {word} satisfies {rules}{left}; none holds another one, so no "
