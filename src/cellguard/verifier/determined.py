@@ -84,10 +84,11 @@ def read_parts(folder: Folder, cells: Cells) -> Parts:
         if cell in parts:
             raise Refused(f"{NAME} adds up a cell twice")
         parts.add(cell)
+    group = cells.group.tolist()
     for name, sums in found.items():
         if list(sums) != list(range(len(sums))) or len(sums) != sizes.get(name, len(sums)):
             raise Refused(f"{NAME} does not have the sums of {name} in the order of its rows")
-        if any(len(parts) < 2 or np.unique(cells.group[sorted(parts)]).size > 1 for parts in sums.values()):
+        if any(len(parts) < 2 or len({group[cell] for cell in parts}) > 1 for parts in sums.values()):
             raise Refused(f"{NAME} has a sum of one cell, or of several responses")
     return Parts({name: tuple(tuple(sorted(parts)) for parts in sums.values()) for name, sums in found.items()})
 
