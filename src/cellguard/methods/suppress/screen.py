@@ -10,7 +10,10 @@ from cellguard.seam.screen import Board, Screen, counted
 from cellguard.table.table import ADDED
 
 _SHOWN = 20
-_ADDED_ROWS = "Rows of cells that no table lists, and of sums, are what an attacker can work out: judged and protected, not released."
+_ADDED_ROWS = (
+    "Rows of cells that no table lists, and of sums, are what an attacker can work out: "
+    "judged and protected, not released."
+)
 
 
 def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True) -> Screen:
