@@ -135,10 +135,12 @@ class PerturbationResult(Result):
     @property
     def _headline(self) -> str:
         text = _VERDICTS[self.check.verdict]
+        if self.accepted and self.check.verdict == "safe":
+            text = "safe but for findings that the job accepts"
         if not self.reused or self.check.verdict in {"unsafe", "not checked"}:
             return text
         if self.check.verdict == "safe":
-            text = "safe together with the tables that the job names"
+            text = text if self.accepted else "safe together with the tables that the job names"
         return f"{text}; {EARLIER_ANSWERS.name} NOT CHECKED"
 
     @property
