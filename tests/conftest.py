@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Tests run side by side already; threads of linear algebra would only wait for each other, and burn time as they do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded
+
 from pathlib import Path
 
 import pytest
@@ -11,9 +15,6 @@ from hypothesis import settings
 from cellguard.kernels import extension
 from cellguard.kernels.kernel import ways
 from cellguard.kernels.signature import write
-
-# Tests run side by side already; threads of linear algebra would only wait for each other, and burn time as they do.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("busy", deadline=None)  # a machine may have other work: no test judges by the clock
 settings.load_profile("busy")
