@@ -259,7 +259,7 @@ def named_in(text, table):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", [3, 5, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 1, 2, 4))])
+@pytest.mark.parametrize("seed", [3, 5, *(pytest.param(seed, marks=pytest.mark.endless) for seed in (0, 1, 2, 4))])
 def test_no_smaller_set_of_cells_stands_in_the_way(engine, seed):
     rng = np.random.default_rng(seed)
     data, by = random_cube(seed + 20, (3, 3))
@@ -387,7 +387,7 @@ def stopped_after(looks, reason, needs, cost, **how):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("moments", [15, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [15, pytest.param(50, marks=pytest.mark.endless)])
 def test_stopped_at_any_moment_the_pattern_is_safe_or_there_is_none(engine, moments):
     """At random moments: what is returned is safe, and never cheaper than what the whole search finds."""
     needs = cg.require(cg.assess(business(11, 900), [cg.MinFrequency(3), cg.PPercent(10)]))

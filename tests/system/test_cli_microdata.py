@@ -289,7 +289,7 @@ def demo(tmp_path_factory):
     return folder, done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.endless
 def test_the_demo_protects_a_survey_and_a_register(tmp_path):
     done = run("demo", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -269,7 +269,7 @@ def test_a_page_says_what_to_do_without_scripts(visit):
     assert "drawn by a script inside the page" in page.locator(".grid").first.inner_text()
 
 
-@pytest.mark.parametrize("many", [250, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("many", [250, pytest.param(1_000, marks=pytest.mark.endless)])
 def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path, many):
     """A flat table of 1,000 by 100 codes, or a sample: rows come in portions."""
     rows, columns = [f"row {i}" for i in range(many)], [f"c{i}" for i in range(100)]
