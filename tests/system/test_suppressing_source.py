@@ -11,8 +11,8 @@ import cellguard as cg
 from cellguard.errors import InputError
 from cellguard.inputs.shown.nearness import Partition
 from cellguard.methods.suppress.answers.attacker import in_danger
-from cellguard.rules.simple import MinFrequency
 from cellguard.rules.linear import PPercent, PriorPosterior
+from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import UNWATCHED
 
 from source_folders import make_suppressing, two_groupings
@@ -202,7 +202,7 @@ def test_the_attacker_on_small_systems(value, sets, danger):
     ],
 )
 def test_the_attacker_by_rule(rule, sets, danger):
-    value = np.array([50, 50, 10, 10, 10, 10, 10, 10, 10] if isinstance(rule, MinFrequency) else [50, 30, 8, 7, 5], float)
+    value = np.array([50, 50, *[10] * 7] if isinstance(rule, MinFrequency) else [50, 30, 8, 7, 5], float)
     shown = [padded(one, len(value)) for one in sets]
     found = in_danger(shown, value, np.arange(len(value)), [rule], 1, UNWATCHED)
     assert sorted({tuple(np.flatnonzero(one)) for one in found}) == [tuple(one) for one in danger]

@@ -128,7 +128,7 @@ def _classes(shown: Sequence[Shown]) -> tuple[Classes, BoolArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Victim:
-    """The classes of a contribution, whose it is (-1: of a whole class), what it is, and how much larger it must look."""
+    """The classes of a contribution, whose it is (-1: a whole class), its value, and how much larger it must look."""
 
     at: Classes
     holding: int

@@ -204,8 +204,8 @@ class SuppressingSource(AnsweringSource):
             held[_APART] = {**{h: [c[i] for c in cells] for i, h in enumerate(heads)}, "status": [*secret.values()]}
             more["apriori"] = _APART
         job = self.opened.job_of(question, "asked", **more)
-        if self._told_before:
-            held[_BEFORE] = Memory(tuple(told.earlier for told in self._told_before))
+        if before := [told.earlier for told in self._told_before if told.value == question.value]:
+            held[_BEFORE] = Memory(tuple(before))
             previous = [*job.previous, PreviousSpec(folder=_BEFORE)]
             job = job.model_copy(update={"previous": previous})
         run = Run(deadline=time.monotonic() + self.spec.limits.seconds)
