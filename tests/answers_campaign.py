@@ -216,9 +216,10 @@ class Keyed:
 
     def __init__(self, seed, home, *, unproven="refuse", memory=True):
         self.random = random = np.random.default_rng(seed)
-        n = int(random.integers(6, 40))
+        n = int(random.integers(10, 50))
         self.variables = {"a": list("pqr"), "b": list("xy"), "c": list("mn")}
-        codes = {name: random.choice(c, n, p=random.dirichlet(np.ones(len(c)))) for name, c in self.variables.items()}
+        shares = {name: random.dirichlet(np.full(len(c), 3.0)) for name, c in self.variables.items()}
+        codes = {name: random.choice(c, n, p=shares[name]) for name, c in self.variables.items()}
         for name, known in self.variables.items():  # every code has a record
             codes[name][: len(known)] = known
         self.codes, self.memory = codes, memory
@@ -319,19 +320,16 @@ def attack(method, seeds, **how):
 
 def main(method, first, many, out):
     """Attack so many sources, and write down of which somebody is known."""
-    start, failed, cells, shown = time.process_time(), 0, 0, 0
+    start, asked, failed, cells, shown = time.process_time(), 0, 0, 0, 0
     with Path(out).open("a") as file:
-        for done, (seed, known, asked, told) in enumerate(attack(method, range(first, first + many)), start=1):
-            failed, cells, shown = failed + bool(known), cells + asked, shown + told
+        for done, (seed, known, of, told) in enumerate(attack(method, range(first, first + many)), start=1):
+            asked, failed, cells, shown = asked + (of > 0), failed + bool(known), cells + of, shown + told
             if known:
                 file.write(json.dumps({"method": method, "seed": seed, "known": repr(known)}) + "\n")
                 file.flush()
-            if done % 100 == 0 or done == many:
-                spent = time.process_time() - start
-                print(
-                    f"{method}: {done} sequences, {failed} known, {shown} of {cells} cells, {spent:.0f} CPU s",
-                    flush=True,
-                )
+            if done % 50 == 0 or done == many:
+                words = f"{method}: {asked} sequences, {failed} known, {shown} of {cells} cells shown"
+                print(f"{words}, {time.process_time() - start:.0f} CPU s", flush=True)
 
 
 if __name__ == "__main__":

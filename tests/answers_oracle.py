@@ -1,4 +1,4 @@
-"""Attackers of their own on answers from a small source: elimination modulo a prime, linear programs, and Bayes by lists.
+"""Attackers of their own on answers from a small source: elimination, linear programs, and Bayes by lists.
 
 Nothing here is shared with what it judges. Each takes what was shown as sets of records (or of leaves), and says whose
 contribution is known to within the rule.
