@@ -329,7 +329,8 @@ def main(method, first, many, out):
                 file.flush()
             if done % 50 == 0 or done == many:
                 words = f"{method}: {asked} sequences, {failed} known, {shown} of {cells} cells shown"
-                print(f"{words}, {time.process_time() - start:.0f} CPU s", flush=True)
+                sys.stdout.write(f"{words}, {time.process_time() - start:.0f} CPU s\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ answered if no small count, of a cell or of what is left between cells, is likel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np

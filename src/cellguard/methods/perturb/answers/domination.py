@@ -22,7 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.linalg.growing import Extension, Ints
+from cellguard.linalg.growing import Extension
+from cellguard.linalg.layers import Ints, Rows
 from cellguard.rules.limits import NoiseRule
 from cellguard.solver import solve
 from cellguard.solver.program import Program, Status
@@ -55,18 +56,18 @@ def suspects(worlds: FloatArray, tau: FloatArray) -> BoolArray:
 
 
 def dominated(
-    extension: Extension, matrix: sp.csr_array, leaf: Ints, doubtful: LongArray, tau: FloatArray
+    extension: Extension, rows: Rows, leaf: Ints, doubtful: LongArray, tau: FloatArray
 ) -> LongArray:
     """Return which of the doubtful are not proven safe by leverage or by a world."""
     if not len(doubtful):
         return doubtful
-    leverage = extension.leverage(matrix, leaf, doubtful)
+    leverage = extension.leverage(rows, leaf, doubtful)
     limit = tau[doubtful] ** 2
     open_ = doubtful[leverage < limit / (1 + limit) * _SAFE]
     left = list[LongArray]()
     for start in range(0, len(open_), _WIDE):
         some = open_[start : start + _WIDE]
-        world = np.abs(extension.projected(matrix, leaf, some))
+        world = np.abs(extension.projected(rows, leaf, some))
         place = np.arange(len(some))
         own = world[some, place].copy()
         world[some, place] = 0
