@@ -8,8 +8,8 @@
 - dominated: a contributor whom an outsider learns too closely by some combination, see `domination`.
 
 Two metrics serve: that of ones for the first two, that of sizes for the third. Small systems are decided modulo a prime
-and by linear programs; in large ones floats with the tolerances below find what is determined, and what is not proven
-safe counts as dangerous. Records of value 0 are taken to be known to everybody.
+that nobody knows, and by linear programs; in large ones floats with the tolerances below find what is determined, and
+what is not proven safe counts as dangerous. Records of value 0 are taken to be known to everybody.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.linalg.growing import SAMPLES, Extension, Growing, Parts
 from cellguard.linalg.layers import Ints, Rows
+from cellguard.linalg.residues import secret_prime
 from cellguard.linalg.rowspace import RowSpace
 from cellguard.methods.perturb.answers.domination import (
     dangerous,
@@ -94,17 +95,17 @@ class Trial:
 class System:
     """The published cells of one response. ``size`` and ``noise`` are those of the contributors, none of size 0."""
 
-    def __init__(self, size: FloatArray, noise: FloatArray, rules: Sequence[NoiseRule], *, seed: int = 0) -> None:
+    def __init__(self, size: FloatArray, noise: FloatArray, rules: Sequence[NoiseRule]) -> None:
         self.size, self.noise, self.rules = size, noise, tuple(rules)
         self.n = max(rule.n for rule in rules)
         self.tau = thresholds(size, noise, self.rules)
-        random = np.random.default_rng([seed, len(size)])
+        random = np.random.default_rng()  # whoever asks must not know by what is looked at
+        self._prime = secret_prime()
         self.rows = Rows(len(size))
         worlds = random.standard_normal((len(size), SAMPLES))
         self.plain, self.sized = Growing(np.ones(len(size)), worlds), Growing(size, worlds)
         self.marks = np.zeros(len(size), np.uint64)
         self.known, self.exposed = np.zeros(len(size), bool), np.zeros(len(size), bool)
-        self._random = random
         self._held: tuple[Cells, Parts, Parts] | None = None
 
     def __len__(self) -> int:
@@ -196,7 +197,7 @@ class System:
 
     def _marked(self, cells: Cells, sums: sp.csr_array, many: int) -> np.ndarray:
         """Return new marks: two contributors have one mark if they are in the same cells."""
-        keys = np.random.default_rng([self.rank, many, 7]).integers(1, 2**63, many).astype(np.uint64)
+        keys = np.random.default_rng().integers(1, 2**63, many).astype(np.uint64)
         by_part = np.zeros(cells.sums.shape[1] + 1, np.uint64)
         row = np.repeat(np.arange(many), np.diff(sums.indptr))
         np.add.at(by_part, sums.indices, keys[row])
@@ -216,9 +217,9 @@ class System:
         many = self.rank + sums.shape[0]
         small = np.flatnonzero(classes.width < self.n)
         if many <= _EXACT_ROWS and classes.many <= _EXACT_CLASSES:
-            kernel = RowSpace(self._by_class(cells, sums, classes)).kernel()
+            kernel = RowSpace(self._by_class(cells, sums, classes)).kernel(self._prime)
             sure = np.asarray(~kernel.any(axis=1), bool)
-            pairs = tied_pairs(kernel, small[~sure[small]])
+            pairs = tied_pairs(kernel, small[~sure[small]], self._prime)
             shares = [(1.0, 1.0)] * len(pairs)
         else:
             moved = [np.bincount(classes.of_each, world, classes.many) for world in worlds.T]
