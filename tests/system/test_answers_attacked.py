@@ -4,6 +4,7 @@ import pytest
 
 from answers_campaign import Perturbed, attack
 from cellguard.errors import InputError
+from cellguard.methods.perturb.answers import domination, system
 from cellguard.methods.perturb.answers.asked import ask_cells
 
 
@@ -17,6 +18,13 @@ def attacked(method, seeds):
 @pytest.mark.parametrize(("method", "many", "least"), [("perturb", 16, 0.15), ("suppress", 3, 0.3), ("keys", 12, 0.3)])
 def test_no_sequence_of_answers_tells_a_contribution_within_the_rule(method, many, least):
     assert attacked(method, range(many)) > least, "hardly anything is shown"
+
+
+def test_floats_alone_let_nothing_through(monkeypatch):
+    """Large systems are decided by floats, and here small ones, too."""
+    monkeypatch.setattr(system, "_EXACT_ROWS", -1)
+    monkeypatch.setattr(domination, "_ROWS", -1)
+    assert attacked("perturb", range(50, 62)) > 0.1
 
 
 @pytest.mark.long
