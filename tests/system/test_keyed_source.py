@@ -110,6 +110,10 @@ def test_every_method_is_served(tmp_path, make):
     assert client.get("/api/table?by=branch&value=count").headers["x-repeated"] == "true"
     assert client.get("/api/table?by=branch&value=count&format=csv").text.startswith("branch,value,flag")
     assert client.get("/sdmx/data/COUNT/._T._T._T").status_code == 200
+    names = [variable["name"] for variable in said["variables"]]
+    some = client.get(f"/sdmx/data/COUNT/{'.'.join('ltd+plc' if name == 'legal' else '_T' for name in names)}")
+    assert some.status_code == 200, some.text
+    assert {line.split(",")[3 + names.index("legal")] for line in some.text.splitlines()[1:]} == {"ltd", "plc"}
     assert client.get("/sdmx/structure/datastructure/CELLGUARD/COUNT/1.0.0").status_code == 200
     for bad in ("by=nope", "by=branch&value=x';--", "by=branch&where=size:../../etc", "by=branch&level=branch:44"):
         assert client.get(f"/api/table?{bad}").status_code == 422

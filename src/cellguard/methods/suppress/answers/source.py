@@ -74,6 +74,7 @@ class SuppressingSource(AnsweringSource):
     """A source of suppressed tables that was opened."""
 
     method = METHOD
+    narrows = False
     checked, not_checked = CHECKED, NOT_CHECKED
 
     def __init__(self, folder: str | Path) -> None:
