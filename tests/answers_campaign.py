@@ -26,6 +26,7 @@ from cellguard.rules.limits import NoiseRule
 
 from answers_oracle import Guard, chance_of_small, known_contributions, known_in_sums
 
+_PRIORS = 0.02  # between all counts of a cell being as likely beforehand, and all those of its parts
 SHAPES = {"region": (3, 2), "branch": (4, 2), "size": (4, 1), "legal": (3, 1), "age": (3, 2)}
 
 
@@ -287,7 +288,7 @@ class Keyed:
         opened = self.source._source.opened
         chance = chance_of_small(list(cells.values()), members, filled, opened.table, opened.threshold)
         self.undecided = chance is None
-        return [("small", chance)] if chance is not None and chance > self.limit + 1e-9 else []
+        return [("small", chance)] if chance is not None and chance > self.limit + _PRIORS else []
 
     def close(self):
         self.source.close()

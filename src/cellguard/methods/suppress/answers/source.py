@@ -45,7 +45,8 @@ CHECKED = (
 NOT_CHECKED = (
     "what is known of values beforehand, but that none is below 0, and what answers about one value tell of another",
     "what refusals and suppressed cells tell by themselves",
-    "tables published outside of this source that `previous` of its job does not name",
+    "tables published elsewhere that `previous` of the job does not name, and cycles of those that it names "
+    "with answers",
 )
 Cell = frozenset[tuple[str, str]]
 _BEFORE, _APART = "what was answered before", "what must be suppressed"
