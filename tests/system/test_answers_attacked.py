@@ -1,11 +1,15 @@
 """Random sequences of questions to small sources of every method, each answer taken by an attacker of its own."""
 
+import numpy as np
 import pytest
 
 from answers_campaign import Perturbed, attack
 from cellguard.errors import InputError
+from cellguard.methods.keys.perturbation_table import PerturbationTable
 from cellguard.methods.perturb.answers import domination, system
 from cellguard.methods.perturb.answers.asked import ask_cells
+
+from answers_oracle import Guard, chance_of_small, known_contributions, known_in_sums
 
 
 def attacked(method, seeds):
@@ -15,9 +19,45 @@ def attacked(method, seeds):
     return sum(shown for *_, shown in told) / sum(cells for _, _, cells, _ in told)
 
 
-@pytest.mark.parametrize(("method", "many", "least"), [("perturb", 16, 0.15), ("suppress", 3, 0.3), ("keys", 12, 0.3)])
-def test_no_sequence_of_answers_tells_a_contribution_within_the_rule(method, many, least):
-    assert attacked(method, range(many)) > least, "hardly anything is shown"
+@pytest.mark.parametrize(
+    ("method", "seeds", "least"),
+    # Of 1000, 1005 and 1022 answers failed: tables of other values and populations before them had other codes.
+    [("perturb", range(16), 0.15), ("suppress", [1_000, 1_005, 1_022], 0.3), ("keys", range(12), 0.3)],
+)
+def test_no_sequence_of_answers_tells_a_contribution_within_the_rule(method, seeds, least):
+    assert attacked(method, seeds) > least, "hardly anything is shown"
+
+
+@pytest.mark.parametrize(
+    ("rows", "who", "found"),
+    [
+        ([[1, 1, 1, 0], [0, 0, 0, 1]], "p", {3}),  # alone, so known to all
+        ([[1, 1, 1, 0], [0, 1, 1, 1]], "p", {0, 3}),  # each of the two learns the other: they differ by what is known
+        ([[1, 1, 1, 1]], "p", set()),
+        ([[1, 1, 0, 0], [0, 0, 1, 1]], "few", {0, 2}),
+        ([[1, 1, 1, 1]], "few", set()),
+    ],
+)
+def test_the_attacker_of_sums_by_hand(rows, who, found):
+    guard = Guard(1, 0.15) if who == "p" else Guard(0, 0.15, fewest=3)
+    known = known_in_sums(rows, np.array([50.0, 40, 30, 50]), np.arange(4), [guard])
+    assert {victim[0] for _, victim, *_ in known} == found
+
+
+def test_the_attacker_of_noisy_sums_by_hand():
+    rows, size = [[1, 1, 1, 0], [0, 1, 1, 1]], np.array([50.0, 40, 30, 50])
+    both = known_contributions([*rows, [0, 1, 1, 0]], size, np.zeros(4), p=0.1, q=1.0, n=2)
+    assert {kind for record, kind in both if record in {0, 3}} == {"determined", "dominated"}
+    assert (3, "tied") in known_contributions(rows, size, np.zeros(4), p=0.1, q=1.0, n=2)
+    assert known_contributions([[1, 1, 1, 1]], size, np.zeros(4), p=0.1, q=1.0, n=2) == []
+
+
+def test_the_attacker_of_counts_by_hand():
+    """A coin that adds 1 or takes it: 1 is published as 0 or 2, 2 as 1 or 3."""
+    ends = np.array([0.5, 1.0])
+    coin = PerturbationTable((np.array([0]), *[np.array([-1, 1])] * 9), (np.array([1.0]), *[ends] * 9), "coin")
+    assert chance_of_small([2], [[0]], [True], coin, 3) == pytest.approx(0.5)  # 1 or 3
+    assert chance_of_small([2, 1], [[0, 1], [0]], [True, True], coin, 3) > 0.5
 
 
 def test_floats_alone_let_nothing_through(monkeypatch):

@@ -96,6 +96,18 @@ def test_a_register_of_other_keys_is_refused(tmp_path):
         cg.source(home)
 
 
+def test_tables_that_tell_too_much_by_themselves_are_no_source(tmp_path):
+    """They count as answered, so that asking for them would publish what `protect` does not release."""
+    home = make_keyed(tmp_path)
+    lines = (home / "firms.csv").read_text().splitlines()
+    (home / "firms.csv").write_text("\n".join([*lines, "9990,N9,A,large,plc,7,7"]) + "\n")
+    job = yaml.safe_load((home / "job.yaml").read_text())
+    job["cell_key"]["limit"] = 0.05
+    (home / "job.yaml").write_text(yaml.safe_dump(job))
+    with pytest.raises(JobError, match="by themselves tell too much: a small count"):
+        cg.source(home)
+
+
 @pytest.mark.parametrize("make", [make_keyed, make_suppressing])
 def test_every_method_is_served(tmp_path, make):
     testing = pytest.importorskip("starlette.testclient")

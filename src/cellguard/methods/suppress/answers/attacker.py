@@ -8,6 +8,7 @@ any cell lists the class or not.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 
 _SLACK = 1e-8  # of the largest sum
+_KEPT = 40  # moves that may serve further victims
 _HIGH = 1e3  # times the largest sum: more than anything that must be possible
 Classes = npt.NDArray[np.intp]
 
@@ -183,12 +185,21 @@ class _Parts:
         rank = before - np.repeat(before[self._starts], self._counts)
         return self._known(other & (rank < others))
 
-    def known(self, victim: _Victim) -> Iterator[_Knowledge]:
-        """Return what each single other knows of each class; smaller ones of a class know less."""
+    def known(self, victim: _Victim, world: FloatArray | None, sums: FloatArray) -> Iterator[_Knowledge]:
+        """Return what each single other knows of each class; smaller ones of a class know less.
+
+        Of those in other classes than the victim only they are looked at who know that a ``world`` is not so, if one is
+        given.
+        """
         theirs = self._others(victim)
-        for one in self._able.tolist():
-            if (mine := (self._holding == one) & theirs).any():
-                yield self._known(mine)
+        some = theirs & np.isin(self._holding, self._able)
+        if world is not None:
+            here = world[self._class]
+            alone = np.repeat(self._counts == 1, self._counts)
+            know = (here < self._value - _SLACK) | (alone & (np.abs(here - sums[self._class]) > _SLACK))
+            some &= know | np.isin(self._class, victim.at)
+        for one in np.unique(self._holding[some]).tolist():
+            yield self._known((self._holding == one) & theirs)
 
     def _others(self, victim: _Victim) -> BoolArray:
         """Return the parts of those who are not the victim."""
@@ -211,6 +222,7 @@ class _Attack:
         self._sums, self._run, self._every = sums, run, np.arange(len(sums))
         high = np.full(len(sums), _HIGH)
         self._nothing = _Knowledge(zero, np.zeros(len(sums), bool))
+        self._moves: deque[FloatArray] = deque(maxlen=_KEPT)
         self._session = solver.open(Program(matrix, told, told, zero, high, zero), run=run)
 
     def close(self) -> None:
@@ -220,15 +232,31 @@ class _Attack:
     def stands(self, victim: _Victim, parts: _Parts, need: _Need) -> bool:
         """Return whether a contribution may be as large as it must, whatever ``need.others`` pool."""
         prior, others = need.prior, need.others
-        if others and self._possible(victim, parts.all_known(victim, others), prior) is not None:
-            return True
-        outside = self._possible(victim, self._nothing, prior)
-        if others != 1 or outside is None:
-            return outside is not None and not others  # of coalitions only what suffices for all of them is looked at
-        return all(
-            self._shown_by(outside, victim, known, prior) or self._possible(victim, known, prior) is not None
-            for known in parts.known(victim)
+        if others > 1:  # of coalitions only what suffices for all of them is looked at
+            return self._possible(victim, parts.all_known(victim, others), prior) is not None
+        world = self._seen_before(victim) if prior >= 1 else None
+        if world is None:
+            outside = self._possible(victim, self._nothing, prior)
+            if outside is None:
+                return False
+            world = self._towards(victim, outside - self._sums) if prior >= 1 else None
+        return not others or all(
+            self._possible(victim, known, prior) is not None for known in parts.known(victim, world, self._sums)
         )
+
+    def _seen_before(self, victim: _Victim) -> FloatArray | None:
+        """Return sums that fit what is published and make the contribution large enough, by a move found before."""
+        found = (self._towards(victim, move) for move in reversed(self._moves))
+        return next((world for world in found if world is not None), None)
+
+    def _towards(self, victim: _Victim, move: FloatArray) -> FloatArray | None:
+        """Return the sums so far along a move, or against it, that the contribution is just large enough."""
+        way = float(move[victim.at].sum())
+        lacking = max(self._most(victim, self._nothing, 1.0) - float(self._sums[victim.at].sum()), 0.0)
+        if lacking and abs(way) < _SLACK:
+            return None
+        world = self._sums + (lacking / way if lacking else 0.0) * move
+        return world if (world >= -_SLACK).all() and (world <= _HIGH).all() else None
 
     def _range(self, known: _Knowledge, prior: float) -> tuple[FloatArray, FloatArray]:
         """Return between what the sums of the classes are for somebody who knows some parts, and the rest roughly."""
@@ -243,16 +271,6 @@ class _Attack:
         others = true - victim.value - float(known.floors[victim.at].sum())
         return true + victim.room - prior * others
 
-    def _shown_by(self, point: FloatArray, victim: _Victim, known: _Knowledge, prior: float) -> bool:
-        """Return whether a point between the truth and another shows that somebody who knows more is held off, too."""
-        true = float(self._sums[victim.at].sum())
-        need, way = self._most(victim, known, prior) - true, float(point[victim.at].sum()) - true
-        if way <= 0 or need > way:
-            return False
-        between = self._sums + max(need / way, 0.0) * (point - self._sums)
-        low, high = self._range(known, prior)
-        return bool((between >= low - _SLACK).all() and (between <= high + _SLACK).all())
-
     def _possible(self, victim: _Victim, known: _Knowledge, prior: float) -> FloatArray | None:
         """Return sums that fit what is published and known, and make the contribution large enough; None if none do."""
         self._run.check()
@@ -264,5 +282,7 @@ class _Attack:
         found = self._session.solve()
         if found.status is Status.stopped:
             found = self._session.solve_afresh()
-        enough = found.status is Status.optimal and -found.objective >= self._most(victim, known, prior) - _SLACK
-        return found.x if enough else None
+        if found.status is not Status.optimal or -found.objective < self._most(victim, known, prior) - _SLACK:
+            return None
+        self._moves.append(found.x - self._sums)
+        return found.x
