@@ -30,7 +30,7 @@ CHECKED = (
 NOT_CHECKED = (
     "small differences of three or more counts by several variables",
     "the exact probabilities where sums go in circles, which are estimated",
-    "what counts tell by being unequal that would be equal if the cells between them were empty",
+    "what counts tell by being unequal, which they would not be if one held nobody besides the other",
     "attackers who know some of the records, or of some cells that they are empty",
     "how likely a published 0 is a true one, and what refusals tell by themselves",
     "respondents with several records: the attack is on numbers of records",
