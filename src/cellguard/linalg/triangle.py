@@ -55,7 +55,7 @@ class Triangle:
             if not transposed and start:
                 found[start:end] -= block[:, :start] @ found[:start]
             found[start:end] = solve_triangular(
-                block[:, start:], found[start:end], lower=True, trans=int(transposed), check_finite=False
+                block[:, start:], found[start:end], lower=True, trans=1 if transposed else 0, check_finite=False
             )
             if transposed and start:
                 found[:start] -= block[:, :start].T @ found[start:end]
