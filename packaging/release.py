@@ -96,6 +96,8 @@ def check_python(version: str) -> None:
     environment(python, place)
     wheels = list(DIST.glob(f"*-cp{version.replace('.', '')}-*.whl")) or list(DIST.glob("*-none-any.whl"))
     install(place, wheels[0] if wheels else next(DIST.glob("*.tar.gz")))
+    if not list(place.glob("lib/python*/site-packages/cellguard/kernels/_built*")) and not os.environ.get("CELLGUARD_PURE"):
+        sys.exit(f"what Python {version} installs has no compiled kernels; set CELLGUARD_PURE=1 if it shall be pure")
     installed = time.monotonic() - start
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
     try_out(place, WORK / f"demo{version}")
