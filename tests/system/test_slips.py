@@ -31,6 +31,7 @@ SLIPS = [
     ("map sums/job.yaml --out q", "`cellguard map` is for maps, as `protect: {method: redistribute}`"),
     ("perturb sums/job.yaml --out q", "use `cellguard protect`"),
     ("init sums/none.csv", "check its name and its folder"),
+    ("init sums/*.parquet", "make one of several, as DuckDB does"),
     ("init", "name the DATA to look at"),
     ("demo --out sums", "is not empty; choose another with --out, or say --force"),
     ("show cells/out nothere", "no table 'nothere'; known are 'firms'"),
