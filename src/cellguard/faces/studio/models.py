@@ -83,6 +83,10 @@ class MapSettings(Asked):
     size: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
     algorithm: Literal["group", "nearest", "everybody", "optimal"] | None = None
     outliers: Literal["remove", "redistribute", "keep"] | None = None
+    largest: Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)] | None = None  # 0: no limit
+    bandwidth: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
+    risk: Literal["external", "internal", "discrete"] | None = None
+    max_risk: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
     min_frequency: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     version: Version = ""
 
