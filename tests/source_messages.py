@@ -5,6 +5,7 @@ stands there: `{n}` is a count, `{more}` a tail as "; did you mean ...?", `{what
 """
 
 import ast
+import json
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -244,3 +245,16 @@ def shape(text: str) -> str:
     while bare.startswith("{}: "):
         bare = bare[4:]
     return _single(bare)
+
+
+def missing(language: str) -> list[str]:
+    """Return what the catalogue of a language does not have, as entries to be filled in."""
+    from cellguard.words.catalogue import entries
+
+    known = {shape(text.rpartition("\x04")[2]) for text in entries(language)}  # type: ignore[arg-type]
+    lacking = {shape(one.text): one for one in messages() if shape(one.text) not in known}
+    return [f'# {one.place}\nmsgid {json.dumps(one.text, ensure_ascii=False)}\nmsgstr ""\n' for one in lacking.values()]
+
+
+if __name__ == "__main__":  # `PYTHONPATH=src:tests python tests/source_messages.py` lists what is to be translated
+    print("\n".join(missing("de")))
