@@ -7,6 +7,7 @@ stands there: `{n}` is a count, `{more}` a tail as "; did you mean ...?", `{what
 import ast
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -257,4 +258,4 @@ def missing(language: str) -> list[str]:
 
 
 if __name__ == "__main__":  # `PYTHONPATH=src:tests python tests/source_messages.py` lists what is to be translated
-    print("\n".join(missing("de")))
+    sys.stdout.write("\n".join(missing("de")))
