@@ -15,6 +15,7 @@ from cellguard.methods.keys.keyed_hash import keyed_hash
 from cellguard.methods.keys.perturbation_table import FINE, PerturbationTable
 from cellguard.methods.keys.posterior import Published
 from cellguard.methods.keys.record_keys import Secret
+from cellguard.methods.keys.shown import shown_relations
 from cellguard.rules.rule import fewest_of
 from cellguard.table.fact import KeySum
 from cellguard.table.tableset import TableSet
@@ -26,7 +27,7 @@ _MOST_COUNTS = 64  # counts of which the distribution is told apart in a prior
 class KeyedCells:
     """The distinct cells of linked tables: true counts, cell keys modulo ``modulus``, and from where counts are safe.
 
-    ``fixed`` cells are published as they are.
+    ``fixed`` cells are published as they are; those that are not ``shown`` by any table are not published.
     """
 
     tables: TableSet
@@ -35,6 +36,7 @@ class KeyedCells:
     modulus: int
     threshold: LongArray
     fixed: BoolArray
+    shown: BoolArray
 
     @classmethod
     def of(cls, tables: TableSet, job: Job, fixed: Sequence[str]) -> KeyedCells:
@@ -45,13 +47,19 @@ class KeyedCells:
         for table, cells in zip(tables.tables, tables.cells_of, strict=True):
             spec = next(spec for spec in job.tables if spec.name == table.name)
             threshold[cells] = np.maximum(threshold[cells], fewest_of(spec.rules) or 0)
+        shown = np.zeros(len(tables), bool)
+        for table, cells in zip(tables.tables, tables.cells_of, strict=True):
+            shown[cells[~table.unpublished]] = True
         counts = np.rint(tables.value).astype(np.int64)
-        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, _fixed(tables, fixed))
+        as_they_are = _fixed(tables, fixed)
+        if (as_they_are & ~shown).any():
+            raise JobError("`fixed` names a cell that is not published; only published cells can be as they are")
+        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, as_they_are, shown)
 
     @cached_property
     def small(self) -> BoolArray:
-        """Which cells have records, but too few."""
-        return (self.count > 0) & (self.count < self.threshold)
+        """Which published cells have records, but too few."""
+        return self.shown & (self.count > 0) & (self.count < self.threshold)
 
     def published(self, table: PerturbationTable, secret: Secret) -> LongArray:
         """Return the counts with their noise, by the sum of the record keys, or by a keyed hash of it and the count.
@@ -69,7 +77,8 @@ class KeyedCells:
         """Return what an attacker sees of published counts."""
         keys = self.modulus if secret.lookup == "plain" else FINE
         chances = table.chances(keys)
-        return Published(counts, self.tables.relations, table, chances, self.known_filled, self.fixed, prior)
+        relations, left_out = shown_relations(self.tables.relations, self.shown)
+        return Published(counts, relations, table, chances, self.known_filled, self.fixed, prior, left_out=left_out)
 
     @cached_property
     def known_filled(self) -> BoolArray:
@@ -88,8 +97,9 @@ class KeyedCells:
     def distribution(self) -> FloatArray:
         """Return how often each count is that of an inner cell; no count is taken to be impossible."""
         inner = np.ones(len(self.count), bool)
-        relations = self.tables.relations
+        relations = shown_relations(self.tables.relations, self.shown).relations
         inner[np.unique(relations.indices[relations.data > 0])] = False
+        inner &= self.shown
         often = np.bincount(np.minimum(self.count[inner], _MOST_COUNTS), minlength=_MOST_COUNTS + 1) + 0.5
         often[-1] = often[_MOST_COUNTS // 2 : -1].mean()  # all larger counts are as likely as the larger ones here
         return often / often.sum()

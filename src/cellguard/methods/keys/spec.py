@@ -17,7 +17,7 @@ LOOK = Look(
     public="Every count carries some noise, and none is suppressed; totals need not be the sum of their parts.",
     internal="True count → published count; ○ small, safe with its noise, ✕ unsafe. Confidential.",
 )
-_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts", "publish")
+_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts")
 
 
 class CellKey(Spec):
@@ -134,6 +134,8 @@ class KeysDeclaration:
             for name in _NOT_READ:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with cell keys; leave it out"
+            if isinstance(table.publish, str):
+                return f"table {table.name!r}: `publish: nothing` does not go with cell keys; leave the table out"
             if table.value != "count":
                 return f"table {table.name!r}: cell keys perturb counts; say `value: count`, or `method: magnitude_key`"
             if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
@@ -145,5 +147,8 @@ class KeysDeclaration:
                     "`min_frequency` of 2 or more, as `rules: [{min_frequency: 3}]`"
                 )
         if job.microdata is not None and job.microdata.weight:
-            return "`weight` does not go with cell keys, which perturb numbers of records; leave it out"
+            return (
+                "`weight` does not go with cell keys: the attack asks how likely a number of records is, and a sum of "
+                "weights tells more of it than noise for that number hides; leave it out, or use `method: round`"
+            )
         return None

@@ -97,9 +97,12 @@ class MagnitudeKeys(ChangingMethod[MagnitudeResult]):
         scale = _scale(linked)
         units = np.rint((sums.value + found.sum(axis=1)) * scale)
         units = np.where((sums.value == 0) | (units < 0), 0.0, units)
-        seen = Seen(sums, shares, units / scale, 1 / scale, found[:, 1:].sum(axis=1), fixed)
+        shown = np.zeros(len(linked), bool)
+        for table, cells in zip(linked.tables, linked.cells_of, strict=True):
+            shown[cells[~table.unpublished]] = True
+        seen = Seen(sums, shares, units / scale, 1 / scale, found[:, 1:].sum(axis=1), fixed, shown)
         with timed("attacking", run, seconds) as here:
-            guessed = guess(seen, noise, sums.sensitive, assessed.needs.accuracy, run=here)
+            guessed = guess(seen, noise, sums.sensitive & shown, assessed.needs.accuracy, run=here)
         made = Drawn(sums, noise, secret, found, units.astype(np.int64), fixed)
         inputs = {**assessed.inputs, **digests, **more}
         return MagnitudeResult(assessed, made, guessed, _notes(made, spec), inputs, self.accept_no_rules)

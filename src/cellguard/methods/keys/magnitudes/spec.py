@@ -18,7 +18,7 @@ LOOK = Look(
     internal="True sum → published sum; ○ unsafe by a rule, ✕ an attacker comes too close, = published as it is. "
     "Confidential.",
 )
-_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts", "publish")
+_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts")
 
 
 class Flex(Spec):
@@ -175,10 +175,15 @@ class MagnitudeDeclaration:
             for name in _NOT_READ:
                 if getattr(table, name) is not None:
                     return f"table {table.name!r}: `{name}` does not go with cell keys; leave it out"
+            if isinstance(table.publish, str):
+                return f"table {table.name!r}: `publish: nothing` does not go with cell keys; leave the table out"
             if table.value == "count":
                 return f"table {table.name!r}: cell keys of counts are `method: cell_key`; this one perturbs sums"
             if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
                 return f"table {table.name!r}: {why}; leave it out"
         if job.microdata is not None and job.microdata.weight:
-            return "`weight` does not go with cell keys; leave it out, or use `method: perturb`"
+            return (
+                "`weight` does not go with cell keys: noise follows the largest contributions, and with weights the "
+                "largest is not who weighs most; leave it out, or use `method: perturb`, which takes weights"
+            )
         return None
