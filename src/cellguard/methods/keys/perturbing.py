@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.errors import JobError, UnknownCode
 from cellguard.job.jobfile import Job
+from cellguard.methods.keys.declared import fixed_cells, shown_cells
 from cellguard.methods.keys.keyed_hash import keyed_hash
 from cellguard.methods.keys.perturbation_table import FINE, PerturbationTable
 from cellguard.methods.keys.posterior import Published
@@ -47,14 +47,8 @@ class KeyedCells:
         for table, cells in zip(tables.tables, tables.cells_of, strict=True):
             spec = next(spec for spec in job.tables if spec.name == table.name)
             threshold[cells] = np.maximum(threshold[cells], fewest_of(spec.rules) or 0)
-        shown = np.zeros(len(tables), bool)
-        for table, cells in zip(tables.tables, tables.cells_of, strict=True):
-            shown[cells[~table.unpublished]] = True
-        counts = np.rint(tables.value).astype(np.int64)
-        as_they_are = _fixed(tables, fixed)
-        if (as_they_are & ~shown).any():
-            raise JobError("`fixed` names a cell that is not published; only published cells can be as they are")
-        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, as_they_are, shown)
+        counts, shown = np.rint(tables.value).astype(np.int64), shown_cells(tables)
+        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, fixed_cells(tables, fixed), shown)
 
     @cached_property
     def small(self) -> BoolArray:
@@ -103,18 +97,3 @@ class KeyedCells:
         often = np.bincount(np.minimum(self.count[inner], _MOST_COUNTS), minlength=_MOST_COUNTS + 1) + 0.5
         often[-1] = often[_MOST_COUNTS // 2 : -1].mean()  # all larger counts are as likely as the larger ones here
         return often / often.sum()
-
-
-def _fixed(tables: TableSet, said: Sequence[str]) -> BoolArray:
-    fixed = np.zeros(len(tables), bool)
-    names = [table.name for table in tables.tables]
-    for text in said:
-        name, colon, cell = text.partition(":")
-        if not colon or name.strip() not in names:
-            raise JobError(f"`fixed`: {text!r} is not of the form 'table: cell', as '{names[0]}: Total'")
-        number = names.index(name.strip())
-        try:
-            fixed[tables.cells_of[number][tables.tables[number].find(cell.strip())]] = True
-        except UnknownCode as error:
-            raise JobError(f"`fixed`: {error}") from None
-    return fixed
