@@ -217,7 +217,7 @@ def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict
         name = said.method
     elif isinstance(said, Spec):
         kind = type(said)
-        name = next((name for name, settings in sections().items() if settings is kind), kind.__name__)
+        name = next((name for name, settings in sections().items() if issubclass(kind, settings)), kind.__name__)
         settings = said.model_dump(exclude_unset=True)
     elif isinstance(said, Mapping):
         if len(said) != 1:

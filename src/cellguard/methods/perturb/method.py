@@ -20,6 +20,7 @@ from cellguard.methods.perturb.checks.finding import Cell
 from cellguard.methods.perturb.checks.trends import Trends
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import Attributes
+from cellguard.methods.perturb.draw.balanced import Balanced
 from cellguard.methods.perturb.draw.mu import MuOptions
 from cellguard.methods.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.methods.perturb.draw.redraw import redraw
@@ -191,7 +192,13 @@ class Perturb(Method[Calibration, PerturbationResult]):
 
     def about(self, outcome: Outcome[PerturbationResult], table: str) -> Mapping[str, Any]:
         """Return that the table is perturbed, whether it is in the calibration set, and whether it was checked."""
-        return {"method": self.name, "calibration": outcome.protected.flags[table]}
+        said, settings = outcome.protected, outcome.protected.check.multipliers.settings
+        about = {"method": self.name, "calibration": said.flags[table]}
+        if settings.method != "balanced":
+            return about
+        how = settings.balanced
+        noise = {"kind": "balanced", "least": how.low, "most": how.high, "additive": table not in said.rounded()}
+        return {**about, "noise": noise}
 
     def pages(self, outcome: Outcome[PerturbationResult]) -> Mapping[str, str]:
         """Return the officer's page and, if there is a release, the public one."""
@@ -242,6 +249,7 @@ def _settings(job: Job, spec: PerturbSpec, data: Calibration) -> Settings:
         Opt(cap=spec.cap, **spec.opt.model_dump()),
         spec.assign,
         _coarser(job, data, decimals),
+        Balanced(**spec.balanced.model_dump()),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ from cellguard.methods.perturb.checks.known_sets import KnownTotal
 from cellguard.methods.perturb.checks.known_totals import known_totals
 from cellguard.methods.perturb.checks.ratios import ratios
 from cellguard.methods.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
+from cellguard.methods.perturb.checks.too_narrow import too_narrow
 from cellguard.methods.perturb.checks.trends import Trends, growth_to_judge, trends
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
@@ -205,21 +206,25 @@ def check_tables(
     def accepts(finding: Finding) -> bool:
         return _all_in(accepted, finding) or _all_of(names, finding)
 
-    if checked:
+    for told in _told_noise(multipliers, every) if checked else ():
         run.tell("checking every cell")
-        findings += [finding for here in (*made, *old) for finding in _sensitive(here)]
-        definitions = multipliers.definitions.leaves
-        leaves = multipliers.by_leaf([t.response for t in every])
-        added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
+        here = [p if told is multipliers else replace(p, total=told.totals(p.table)) for p in (*made, *old)]
+        findings += [finding for one in here for finding in _sensitive(one)]
+        definitions = told.definitions.leaves
+        leaves = told.by_leaf([t.response for t in every])
+        added = {leaf: told.contributions(leaf) for leaf in leaves}
         systems = [unknowns_of(family, added, definitions) for family in families(every, definitions)]
         forbidden = any(not accepts(f) for f in findings)
         results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
         findings += [finding for result in results for finding in result.findings]
         findings += ratios(results, leaves)
+        with_known, more = _with_known(here, known, told)
+        findings += with_known
+        limits += [*(limit for result in results for limit in result.limits), *more]
+    if checked:
+        findings += too_narrow([here.needs for here in (*made, *old)], multipliers.settings)
         findings += [] if trend is None else trends((*made, *old), trend)
-        told, more = _with_known((*made, *old), known, multipliers)
-        findings += told
-        limits = [*(limit for result in results for limit in result.limits), *more]
+        findings = _distinct(findings)
     limited = tuple(dict.fromkeys(limits))
     growth = trend is None and growth_to_judge((*made, *old))
     names_known = tuple(map(str, known))
@@ -245,6 +250,20 @@ def _with_known(
     added = {response: made.contributions(response) for response in dict.fromkeys(t.table.response for t in tables)}
     fitted = made.settings.fitted is not None
     return known_totals(tables, known, added, moved=None if fitted else made.base != 1, one=not fitted)
+
+
+def _told_noise(multipliers: Multipliers, tables: Sequence[CalibrationTable]) -> list[Multipliers]:
+    """Return the multipliers and, if some noise follows from the method, those without it: both must protect."""
+    known = multipliers.known([table.response for table in tables])
+    return [multipliers] if known is multipliers else [multipliers, known]
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """Return each finding once: of one cell that is unsafe with and without some noise, the first."""
+    seen: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.kind, finding.text, finding.cells, finding.units), finding)
+    return list(seen.values())
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:

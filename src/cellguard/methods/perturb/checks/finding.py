@@ -13,6 +13,7 @@ Kind = Literal[
     "disclosed",
     "coalition",
     "interval",
+    "range",
     "few",
     "together",
     "ratio",

@@ -51,6 +51,8 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
         return [
             f"another method: within the cap of {settings.opt.cap:g} some protection levels cannot be met; raise `cap`"
         ]
+    if settings.method == "balanced":
+        return [f"another method: a `low` and `high` above {settings.balanced.low:g}", *_seeds(tables, made)]
     choice = made.choice or choose_mu(tables, settings.mu)
     served, all_ = len(choice.of("served")), len(choice.cells)
     left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))
