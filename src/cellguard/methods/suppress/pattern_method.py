@@ -151,7 +151,8 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
             allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
             written = [f"{folder}/release ({allowed})"] if outcome.release is not None else []
             written = [", ".join([*written, f"{folder}/internal (confidential)"])]
-        return audit_words(outcome.summary, written, cured=outcome.release is not None)
+        search = outcome.protected.suppression
+        return audit_words(outcome.summary, written, cured=outcome.release is not None, search=search)
 
     def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
         """Write every cell with status and reasons, facts, explanations, what is to be sent, and the seed of costs."""
