@@ -21,6 +21,7 @@ _INSIDE = 3e-3  # seconds for an unsafe cell of a two-dimensional table where re
 _PROCESS, _ROOM, _SUMS = 0.2, 7e-4, 3.0  # GiB of a process, for the square root of the cells, and times that for sums
 _CROSSED, _INSIDERS = 1e-6, 3e-6  # GiB for each crossing cell, and for each cell where respondents are looked at
 _BEHIND = 7.5e-7  # seconds for a crossing cell and an unsafe one
+_PROVEN = 100_000  # counts up to which proofs beyond two dimensions have been measured
 _MASTERS = 15  # seconds of whole masters, which settle smaller sets at once and are too large for larger ones
 _SMALL = 1_500  # cells up to which masters settle a set before its work is used up
 
@@ -57,6 +58,17 @@ class TimeEstimate:
             all(table.is_count for table in tables.tables),
             equal,
         )
+
+    @property
+    def proof_is_unknown(self) -> bool:
+        """Whether nobody has seen the proof of such a set end: many counts in three dimensions or more.
+
+        >>> TimeEstimate(500_000, 103_823, 3.36, counts=True).proof_is_unknown
+        True
+        >>> TimeEstimate(930_000, 208_601, 2.18, counts=True).proof_is_unknown
+        False
+        """
+        return self.counts and self.relations > USUAL.flat_terms and self.cells > _PROVEN
 
     def seconds(self, engine: str, effort: Effort) -> float:
         """Return about how long this engine takes with this effort.
