@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from cellguard.faces.cli.main import cli
@@ -28,6 +27,8 @@ from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.stages import Refused
 from unit.rules.test_statisticon import needs_of
 from unit.verifier.folders import seal
+
+import quick_yaml
 
 SIGNED = [
     Signed(PPercent(10)),
@@ -134,7 +135,7 @@ def records(folder, rng, rules, **table):
         "attack": {"lower": "unbounded"},
     }
     path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump(job))
+    path.write_text(quick_yaml.dump(job))
     return path
 
 
@@ -190,7 +191,7 @@ def test_an_interval_need_is_proven(tmp_path):
     for number, rule in enumerate(({"s": 30}, {"s": 12, "both_pairs": True})):
         table = {"name": "t", "by": ["region", "industry"], "value": "x", "rules": [{"statisticon": rule}]}
         job = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "firm"}, "tables": [table]}
-        path.write_text(yaml.safe_dump(job))
+        path.write_text(quick_yaml.dump(job))
         out = tmp_path / f"out{number}"
         done = CliRunner().invoke(cli, ["protect", str(path), "--out", str(out)])
         assert done.exit_code == 0, done.output

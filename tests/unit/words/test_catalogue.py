@@ -1,6 +1,7 @@
 """The catalogue: whole, in both languages, with the same parts; and what users read of each place is in it."""
 
 import ast
+import functools
 import re
 import string
 from pathlib import Path
@@ -40,23 +41,29 @@ def said_by_templates():
             yield path.name, text
 
 
+@functools.cache
+def calls():
+    """Every call of a plain name in any module, with its module: read once, since that is what takes time."""
+    return [
+        (path, node)
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+
+
 def said_by_modules():
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.parent.name == "words":
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
-                for text in written(node.args[0]):
-                    yield path.name, text
+    for path, node in calls():
+        if path.parent.name != "words" and node.func.id == "say":
+            for text in written(node.args[0]):
+                yield path.name, text
 
 
 def never_checked():
     """Return the names of attacks that are not checked, and who is meant, as modules write them."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "NotChecked":
-                for given in node.args[1:3]:
-                    yield from ((path.name, text) for text in written(given))
+    for path, node in calls():
+        for given in node.args[1:3] if node.func.id == "NotChecked" else ():
+            yield from ((path.name, text) for text in written(given))
 
 
 def written(node):
@@ -195,10 +202,9 @@ def test_a_text_may_not_be_translated_twice():
 
 def raised():
     """Return what errors and warnings say, as far as one can tell from the source; see the bars in the test."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error"):
-                yield from (text for given in node.args[:1] for text in written(given))
+    for _, node in calls():
+        for given in node.args[:1] if node.func.id.endswith("Error") else ():
+            yield from written(given)
 
 
 def test_errors_without_words_are_counted_and_the_most_frequent_have_them(record_property):
