@@ -133,7 +133,7 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         return [*assessed_words(assessed.summary(), cured=cured), expected if beyond else f"{expected}; {_EARLIER}"]
 
     def _expected(self, assessed: Assessment) -> tuple[str, bool]:
-        """Describe how long it may take and how much memory; say also whether that is more than there is or is known."""
+        """Describe how long it may take and how much memory; say also whether that is more than is there or known."""
         memory, there = self.expected_memory(assessed), memory_there()
         text = f"may take some {told_seconds(self.expected_seconds(assessed))} and {memory:.1f} GiB of memory"
         if memory > there:
