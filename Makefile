@@ -37,7 +37,7 @@ test-all: .venv/ready
 JOBS ?= 20000
 SEED ?= 1
 fuzz: .venv/ready
-	PYTHONPATH=tests $(BIN)/python -m fuzz --jobs $(JOBS) --seed $(SEED) --out build/fuzz
+	PYTHONPATH=tests $(BIN)/python -m fuzz --jobs $(JOBS) --seed $(SEED) --out build/fuzz $(if $(RESUME),--resume)
 
 # Install packages of the system, if there are any to install; say which, and what becomes of the tests that need them.
 define install

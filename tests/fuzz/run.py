@@ -55,13 +55,17 @@ FAILURES = (Kind.disclosed, Kind.order, Kind.wrong, Kind.invalid, Kind.crash, Ki
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case: the kind, what it says in words, and for false safety the reasons why."""
+    """What came of a case: the kind, what it says in words, and for false safety the reasons why.
+
+    ``verified`` says that the product's own `verify` calls the release valid.
+    """
 
     seed: int
     kind: Kind
     words: str = ""
     why: tuple[str, ...] = ()
     features: tuple[str, ...] = field(default=())
+    verified: bool = False
 
     @property
     def failed(self) -> bool:
@@ -129,7 +133,7 @@ def run_case(case: Case, folder: Path, how: How = USUAL) -> Result:
         kinds=how.kinds,
     )
     looked_at = not result.failed and Random(f"verify {case.seed}").random() < how.verified
-    return (refused_by_verify(folder / "out") if looked_at else None) or result
+    return (refused_by_verify(folder / "out") or replace(result, verified=True)) if looked_at else result
 
 
 def refused_by_verify(folder: Path) -> Result | None:

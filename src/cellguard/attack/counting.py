@@ -6,12 +6,13 @@ Programs that move many counts at once come first, then short moves of a few, an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import LongArray, Positions
-from cellguard.attack.integer_moves import around, furthest
+from cellguard.attack.integer_moves import around, furthest, is_closed
 from cellguard.attack.pooling import next_targets
 from cellguard.attack.witness_ledger import WitnessLedger
 from cellguard.linalg.circuits import circuits
@@ -38,15 +39,26 @@ _NODES = 100  # of these programs
 _FAR = 1e6  # grains that a short move has at most
 
 
-def pool_counts(ledger: WitnessLedger, *, run: Run) -> None:
+class Fixed(NamedTuple):
+    """A count that no whole move takes a way, upwards or downwards."""
+
+    variable: int
+    sign: int
+
+
+def pool_counts(ledger: WitnessLedger, *, run: Run) -> list[Fixed]:
     """Close unmet protection levels of counts by whole moves that serve some of them at once: programs, small and
     local ones.
+
+    Return the counts that turn out not to move a way at all.
     """
     for relations in _RELATIONS:
         _by_blocks(ledger, relations, run)
     _by_short_moves(ledger, run)
+    fixed, looked = list[Fixed](), dict[int, int]()
     for size in _NEIGHBOURHOODS:
-        _by_neighbours(ledger, size, run)
+        fixed += _by_neighbours(ledger, size, looked, run)
+    return fixed
 
 
 def circle_counts(ledger: WitnessLedger, *, run: Run) -> None:
@@ -156,16 +168,25 @@ def _untried(ledger: WitnessLedger, tries: LongArray, rng: np.random.Generator) 
     return targets[worth], (signs * amounts)[worth]
 
 
-def _by_neighbours(ledger: WitnessLedger, size: int, run: Run) -> None:
-    """Close protection levels of single counts by integer programs in which only variables near to them move."""
-    reduction = ledger.reduction
+def _by_neighbours(ledger: WitnessLedger, size: int, looked: dict[int, int], run: Run) -> list[Fixed]:
+    """Close protection levels of single counts by integer programs in which only variables near to them move.
+
+    ``looked`` says of how many variables each count's last program was: where there are no more, none is solved.
+    """
+    reduction, fixed = ledger.reduction, list[Fixed]()
     targets, signs, amounts = next_targets(ledger, reduction.down, reduction.up, np.random.default_rng(SEED))
     for v, sign, amount in zip(targets.tolist(), signs.tolist(), amounts.tolist(), strict=True):
         if not reduction.whole[v] or not ledger.open()[v]:
             continue
         near = around(reduction, v, size)
+        if looked.get(v) == len(near.variables):
+            continue
+        looked[v] = len(near.variables)
         for way in (sign, -sign):
             if ledger.open()[v]:
                 run.check()
-                n, _ = furthest(reduction, near, Task(v, way, 1.0), amount, nodes=_NODES, run=run)
+                n, end = furthest(reduction, near, Task(v, way, 1.0), amount, nodes=_NODES, run=run)
                 ledger.credit(Move.of_some(near.variables, n))
+                if end < 1 and is_closed(reduction, near):
+                    fixed.append(Fixed(v, way))
+    return fixed

@@ -81,7 +81,8 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
         _prove_inside(ledger, run)
     elif not (reduction.whole.all() and reduction.matrix.shape[0] > _LONG):
         pool(ledger, run=run)
-    pool_counts(ledger, run=run)
+    for v, sign in pool_counts(ledger, run=run):
+        (most if sign > 0 else least)[v] = 0.0
     _probe(ledger, least, most, run)
     low, high = reduction.cell_ends(least, most)
     failing = _beyond(problem, low, high)
@@ -117,7 +118,8 @@ def _narrowed(reduction: Reduction, least: FloatArray, most: FloatArray) -> Redu
 
 def _probe(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run) -> None:
     """Settle what is still open by programs for single variables; narrow ``least`` and ``most`` where they refute."""
-    chunks = cut_tasks(ledger.reduction, _tasks(ledger))
+    tasks = [task for task in _tasks(ledger) if (most if task.sign > 0 else -least)[task.variable] >= 1]
+    chunks = cut_tasks(ledger.reduction, tasks)
     for done, results in enumerate(in_parallel(chunks, partial(_work, ledger, run), run.threads), 1):
         for task, reach, move in results:
             ledger.credit(move)

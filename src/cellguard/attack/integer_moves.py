@@ -84,6 +84,15 @@ def around(reduction: Reduction, variable: int, size: int) -> Component:
     return Component(variables, sp.csr_array(part[np.flatnonzero(np.diff(part.indptr))]))
 
 
+def is_closed(reduction: Reduction, part: Component) -> bool:
+    """Return whether no relation ties the variables of a part to others: what its program refutes is refuted."""
+    inside = np.zeros(reduction.n, bool)
+    inside[part.variables] = True
+    terms = abs(reduction.matrix).astype(float)
+    touched = terms @ inside.astype(float) > 0
+    return not bool((terms.T @ touched.astype(float))[~inside].any())
+
+
 def _reaches(move: Move, task: Task, amount: int) -> bool:
     moved = move.amount(task.variable)
     return moved != 0 and task.sign * moved >= amount

@@ -254,7 +254,7 @@ class Dimension:
         shown = not self.main.hushed or code == self.total or code in self.told
         return code if shown else f"(a code of {self.name!r})"
 
-    @property
+    @cached_property
     def labels(self) -> Mapping[str, str]:
         """What people call the codes."""
         return {code: text for h in reversed(self.hierarchies) for code, text in h.labels.items()}

@@ -22,7 +22,7 @@ def assessed_words(summary: Mapping[str, Any], *, cured: bool = True) -> Screen:
     both = summary["set"]
     return [
         Board(["table", "cells", "unsafe", "share", "unsafe by rule"], rows, (1, 2, 3)),
-        f"\nAs one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+        f"\nAll tables together: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
         f"{counted(both['primary'], 'unsafe cell')}.",
         *(f"Warning: {warning}" for warning in summary["warnings"]),
         f"{summary['headline']}: these tables must not be published as they are. Insiders not checked.",

@@ -7,6 +7,7 @@ A percentage below 1 is mostly a share by mistake, and would protect next to not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cellguard.errors import InputError, did_you_mean
@@ -135,11 +136,17 @@ def _build(name: str, value: object) -> Rule:
     for key in needed:
         if key not in value:
             raise InputError(f"{name} needs the parameter {key!r}")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     rule = kind(**{key: _checked(f"{name}: {key}", v, hints[key]) for key, v in value.items()})
     if not confirmed:
         refuse_shares(rule)
     return rule
+
+
+@cache
+def _hints(kind: type[Rule]) -> Mapping[str, Any]:
+    """Return the types of a rule's parameters, which are worked out from text each time that they are asked for."""
+    return get_type_hints(kind)
 
 
 def _checked(what: str, value: object, kind: type[Any]) -> object:
@@ -178,7 +185,7 @@ def _one_key(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters_schema(rule: type[Rule]) -> dict[str, Any]:
-    hints, needed = get_type_hints(rule), required(rule)
+    hints, needed = _hints(rule), required(rule)
     kinds = {f.name: _kind(hints[f.name])[1] for f in parameters(rule)}
     words = (
         {CONFIRMED: {"type": "boolean", "description": "that a percentage below 1 is meant"}} if percents(rule) else {}

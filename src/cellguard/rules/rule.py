@@ -8,8 +8,9 @@ total that the facts relate contributions to, see `Facts`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
@@ -320,8 +321,14 @@ def percents(kind: type[Rule]) -> list[str]:
     >>> percents(MaxShare)
     ['k', 'protection_percent']
     """
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     return [f.name for f in parameters(kind) if hints[f.name] == Percent]
+
+
+@cache
+def _hints(kind: type[Rule]) -> Mapping[str, Any]:
+    """Return the types of a rule's parameters, which are worked out from text each time that they are asked for."""
+    return get_type_hints(kind, include_extras=True)
 
 
 def fewest_of(rules: Iterable[Rule]) -> int | None:

@@ -288,7 +288,8 @@ class RecordSums:
             negative=same[0].wanted.negative,
         )  # fmt: skip
         names = [f"s{i + 1}" for i in range(len(sums))]
-        labels = {name: _label(linked, one) for name, one in zip(names, sums, strict=True)}
+        shown = {cell: linked.message_name(cell) for cell in {cell for one in sums for cell in one[:_SHOWN]}}
+        labels = {name: _label(shown, one) for name, one in zip(names, sums, strict=True)}
         taken = [*taken, *(d.name.removeprefix(f"{DIMENSION}_") for t in linked.tables for d in t.dimensions)]
         name = next(n for i in range(1, len(taken) + 2) if (n := "sums" if i == 1 else f"sums{i}") not in taken)
         table = Table(
@@ -322,6 +323,6 @@ def _judges_cells(rule: Asks) -> bool:
     return not getattr(rule, "whole_rows", False) and not any(isinstance(fact, Mark) for fact in rule.facts)
 
 
-def _label(linked: TableSet, one: Sum) -> str:
-    shown = " + ".join(linked.message_name(cell) for cell in one[:_SHOWN])
+def _label(names: Mapping[int, str], one: Sum) -> str:
+    shown = " + ".join(names[cell] for cell in one[:_SHOWN])
     return shown if len(one) <= _SHOWN else f"{shown} + {len(one) - _SHOWN} more"

@@ -20,7 +20,7 @@ from scipy import sparse
 from cellguard.verifier.cells import Cells
 from cellguard.verifier.facts import Facts, read_facts
 from cellguard.verifier.insiders import Contributors
-from cellguard.verifier.numbers import Bools, texts
+from cellguard.verifier.numbers import Bools, Int64, texts
 from cellguard.verifier.relations import Matrix
 from cellguard.verifier.rows import Rows
 from cellguard.verifier.rule_words import parse_rule
@@ -84,17 +84,21 @@ def read_parts(folder: Folder, cells: Cells) -> Parts:
         if cell in parts:
             raise Refused(f"{NAME} adds up a cell twice")
         parts.add(cell)
+    group = cells.group.tolist()
     for name, sums in found.items():
         if list(sums) != list(range(len(sums))) or len(sums) != sizes.get(name, len(sums)):
             raise Refused(f"{NAME} does not have the sums of {name} in the order of its rows")
-        if any(len(parts) < 2 or np.unique(cells.group[sorted(parts)]).size > 1 for parts in sums.values()):
+        if any(len(parts) < 2 or len({group[cell] for cell in parts}) > 1 for parts in sums.values()):
             raise Refused(f"{NAME} has a sum of one cell, or of several responses")
     return Parts({name: tuple(tuple(sorted(parts)) for parts in sums.values()) for name, sums in found.items()})
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the check of sums looks at: cells and rows, the tables' own relations, facts, and unknown cells."""
+    """What the check of sums looks at: cells and rows, the tables' own relations, facts, and unknown cells.
+
+    ``records`` says which tables are made from records.
+    """
 
     cells: Cells
     rows: Rows
@@ -102,6 +106,18 @@ class Known:
     facts: Sequence[Facts]
     unknown: Bools
     unsafe: Bools
+    records: Bools
+
+    def counts(self) -> Int64:
+        """Return how many contribute to each distinct cell, as the records say; -1 where no table is made from them.
+
+        A table of ready-made cells may count records where the records' own tables count holdings.
+        """
+        cells, count = self.cells, np.full(self.cells.count, -1, dtype=np.int64)
+        for i in np.flatnonzero(self.records)[::-1].tolist():
+            if cells.spec.tables[i].where != SUMS:
+                count[cells.cell[cells.rows(i)]] = self.rows.count[cells.rows(i)]
+        return count
 
 
 def check_determined(
@@ -115,6 +131,9 @@ def check_determined(
     if spec.told is None:
         return 0
     judged = _judged_by(known, parts)
+    for table, facts in zip(spec.tables, known.facts, strict=True):
+        if table.where == SUMS:
+            _check_counts(known, table, facts, parts.sums[table.name])
     for told in spec.told:
         _check_safe(folder, known, told, parts.sums[told.name])
     _check_rules(known, judged)
@@ -175,14 +194,18 @@ def _check_safe(folder: Folder, known: Known, told: ToldSums, sums: Sequence[Sum
         raise Refused(f"{NAME} has no sums of {told.name}")
     cells = known.cells
     group = cells.spec.groups[int(cells.group[sums[0][0]])]
-    like = next(t for t in cells.spec.tables if t.group == group)
+    made = zip(cells.spec.tables, known.records.tolist(), strict=True)
+    like = next((t for t, records in made if records and t.group == group), None)
+    if like is None:
+        raise Refused(f"{NAME} adds up cells that no table made from records lists")
     table = TableSpec(
         told.name, (told.by,), *group, like.decimals, like.count, "known", like.tolerance, told.rules, SUMS
     )
     facts = read_facts(folder, table, [pa.array([f"s{i + 1}" for i in range(len(sums))])])
     if any(column.any() for column in facts.said):
         raise Refused(f"{table.facts} has statements about single cells")
-    _check_added(known, table, facts, sums)
+    _check_totals(known, table, facts, sums)
+    _check_counts(known, table, facts, sums)
     if like.count:
         facts = replace(facts, count=np.where(np.isnan(facts.count), facts.total, facts.count))
     for rule in map(parse_rule, told.rules):
@@ -195,18 +218,27 @@ def _check_safe(folder: Folder, known: Known, told: ToldSums, sums: Sequence[Sum
             )
 
 
-def _check_added(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Sum]) -> None:
-    """Refuse a total that is not that of the parts, and a count that these cannot have together."""
-    cells, rows = known.cells, known.rows
-    first = cells.first_row()
-    value, count = np.concatenate(rows.value), rows.count
-    grain = 10.0 ** -cells.spec.grains[table.group]
+def _check_totals(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Sum]) -> None:
+    """Refuse a total that is not that of the parts."""
+    value = np.concatenate(known.rows.value)[known.cells.first_row()]
+    grain = 10.0 ** -known.cells.spec.grains[table.group]
     for i, one in enumerate(sums):
-        at = first[list(one)]
-        total = float(sum(int(v) for v in value[at].tolist())) * grain
+        total = float(sum(int(v) for v in value[list(one)].tolist())) * grain
         if abs(total - facts.total[i]) > len(one) * (0.5 * grain + 1e-9) + 1e-9 * abs(total):
             raise Refused(f"{table.facts} row {i} is not the total of the parts")
-        if (count[at] >= 0).all() and not count[at].max() <= facts.count[i] <= count[at].sum():
+
+
+def _check_counts(known: Known, table: TableSpec, facts: Facts, sums: Sequence[Sum]) -> None:
+    """Refuse a count that the parts cannot have together: at least that of each, at most all of theirs.
+
+    Sums are made from the records, so their parts are counted as the records' own tables count them.
+    """
+    counts = known.counts()
+    for i, one in enumerate(sums):
+        parts = counts[list(one)]
+        if (parts < 0).any():
+            raise Refused(f"{table.facts} row {i} adds up a cell that no table made from records counts")
+        if not parts.max() <= facts.count[i] <= parts.sum():
             raise Refused(f"{table.facts} row {i} has a count that its parts cannot have together")
 
 

@@ -176,9 +176,11 @@ def _reached(proof: Witnesses, moves: Int64, seen: list[Int64], who: Int64) -> t
     reach = np.sign(step) * (np.abs(step) // proof.denominator[moves])
     up, down = np.zeros(who.size, dtype=np.int64), np.zeros(who.size, dtype=np.int64)
     for far, noticing in zip(reach.tolist(), seen, strict=True):
-        accepted = ~np.isin(who, noticing)
-        up = np.where(accepted, np.maximum(up, far), up)
-        down = np.where(accepted, np.maximum(down, -far), down)
+        accepted = np.ones(who.size, dtype=bool)
+        place = np.minimum(np.searchsorted(who, noticing), who.size - 1)  # who are sorted, and few of them notice
+        accepted[place[who[place] == noticing]] = False
+        way, size = (up, far) if far >= 0 else (down, -far)
+        np.maximum(way, size, out=way, where=accepted)
     return down, up
 
 

@@ -155,6 +155,11 @@ def check_job(job: Job, spec: Spec) -> None:
     _check_crossing(job.words["attack"], spec)
 
 
+def made_from_records(job: Job) -> Bools:
+    """Return which tables are made from the records."""
+    return np.array([job.records(entry) is not None for entry in job.tables], dtype=bool)
+
+
 def check_judged(job: Job, spec: Spec) -> None:
     """Refuse a certificate without sums where some table is made from records: a run judges them there."""
     if spec.told is None and any(job.records(entry) is not None for entry in job.tables):

@@ -29,6 +29,7 @@ from cellguard.verifier.job import (
     check_origins,
     check_together,
     judged_between,
+    made_from_records,
     never_negative,
     not_shown,
     read_job,
@@ -257,7 +258,8 @@ class _Work:
         check_judged(self.job.get(), self.spec.get())
         cells, rows, parts = self.cells.get(), self.rows.get(), self.sums.get()
         unknown = unknown_cells(cells, rows, checks.known_cells(cells, rows))
-        known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe)
+        records = made_from_records(self.job.get())
+        known = Known(cells, rows, self.listed.get(), self.facts.get(), unknown, asked.unsafe, records)
         who = self.contributors.get() if cells.spec.inside is not None and cells.spec.linked else None
         many = check_determined(self._folder, known, parts, self.document.get().get("not_checked"), who)
         return f" and {many} sums of cells" if many else ""

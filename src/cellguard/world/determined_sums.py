@@ -26,7 +26,7 @@ from cellguard.table.sums import Sum
 _STEPS = 30  # replacements of wholes by their parts that are looked at per relation
 _PAIRED = 20_000  # unknown cells of which all pairs are looked at
 _TRIED, _TRIED_FOUR = 2_000, 500  # unknown cells of which all sums of three, and of four, are looked at
-_MOST = 100_000  # sums of few cells of one size; a set of three or four is found three times
+_MOST = 100_000  # sums of few cells of one size; a set of four is found three times
 _ROUNDS, _STILL = 3_000, 1e-7  # of the search for a random move, and by how much two cells of one may differ
 
 
@@ -54,9 +54,9 @@ def determined_sums(
     relations = sp.csr_array(relations)
     below = _wholes(relations, unknown)
     sums, wholes, cut = dict[Sum, None](), set[Sum](), 0
-    for row in range(relations.shape[0]):
+    for row in np.flatnonzero(_with_unknown(relations, unknown)).tolist():
         cells, signs = _unknown_terms(relations, row, unknown)
-        if len(cells) and (signs == signs[0]).all():
+        if (signs == signs[0]).all():
             one = tuple(cells.tolist())
             cut += _replaced(one, below, sums)
             sums.setdefault(_least(one, below))
@@ -125,7 +125,7 @@ class _Moves:
 
     def opposite(self, places: Positions) -> tuple[Positions, Positions]:
         """Return the pairs of some sets of cells (one per row) and a cell that the set moves against."""
-        gone = -self.moved[:, places].sum(axis=2)
+        gone = -sum(self.moved[:, column] for column in places.T)
         which, other = _within_reach(self.moved[0], gone[0])
         near = (np.abs(self.moved[:, other] - gone[:, which]) <= _STILL).all(axis=0)
         return which[near], other[near]
@@ -182,8 +182,11 @@ def _by_size(moves: _Moves) -> Iterator[list[Sum]]:
     apart = np.ones(len(first), bool)
     apart[np.isin(first * n + second, pairs[:, 0] * n + pairs[:, 1])] = False  # two that are known go with everything
     tried = np.stack([first[apart], second[apart]], axis=1)
-    which, other = moves.opposite(tried)
-    yield moves.sums(np.column_stack([tried[which], other]))
+    # The third of three comes last in ascending order, so that most pairs need no look.
+    ascending = moves.moved[0]
+    lower = tried[ascending[tried[:, 0]] + 2 * ascending[tried[:, 1]] <= 3 * _STILL]
+    which, other = moves.opposite(lower)
+    yield moves.sums(np.column_stack([lower[which], other]))
     if n <= _TRIED_FOUR:
         told = set(known)
         yield [one for one in moves.sums(_opposite_pairs(moves, tried)) if not told.intersection(combinations(one, 2))]
@@ -228,18 +231,24 @@ def _differences(sums: list[Sum]) -> list[Sum]:
 def _wholes(relations: sp.csr_array, unknown: BoolArray) -> dict[int, list[Sum]]:
     """Return for each unknown whole its unknown parts, once per relation that divides it."""
     below: dict[int, list[Sum]] = {}
-    for row in range(relations.shape[0]):
+    for row in np.flatnonzero(_with_unknown(relations, unknown)).tolist():
         part = slice(relations.indptr[row], relations.indptr[row + 1])
-        signs, cells = relations.data[part], relations.indices[part]
+        signs, cells = relations.data[part].tolist(), relations.indices[part].tolist()
         if len(cells) < 3:
             continue
-        odd = np.flatnonzero(signs > 0) if (signs > 0).sum() == 1 else np.flatnonzero(signs < 0)
-        if len(odd) == 1 and unknown[cells[odd[0]]]:
-            whole = int(cells[odd[0]])
-            inner = tuple(int(c) for c in cells if c != whole and unknown[c])
+        up = [cell for cell, sign in zip(cells, signs, strict=True) if sign > 0]
+        odd = up if len(up) == 1 else [cell for cell, sign in zip(cells, signs, strict=True) if sign < 0]
+        if len(odd) == 1 and unknown[odd[0]]:
+            whole = odd[0]
+            inner = tuple(c for c in cells if c != whole and unknown[c])
             if 0 < len(inner) < len(cells) - 1:  # else it is the whole itself
                 below.setdefault(whole, []).append(inner)
     return below
+
+
+def _with_unknown(relations: sp.csr_array, unknown: BoolArray) -> BoolArray:
+    """Return which relations have unknown cells."""
+    return np.asarray(abs(relations) @ unknown.astype(float) > 0, bool)
 
 
 def _is_part(relations: sp.csr_array, row: int, unknown: int) -> bool:

@@ -10,6 +10,10 @@ from cellguard.seam.screen import Board, Screen, counted
 from cellguard.table.table import ADDED
 
 _SHOWN = 20
+_ADDED_ROWS = (
+    "Rows of cells that no table lists, and of sums, are what an attacker can work out: "
+    "judged and protected, not released."
+)
 
 
 def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True) -> Screen:
@@ -47,10 +51,12 @@ def _tables(summary: Mapping[str, Any]) -> Screen:
     keys = ("cells", "published", "primary", "secondary", "failing")
     tables = summary["tables"].items()
     rows = [[ADDED.get(table["release"], name), *(f"{table[k]:,}" for k in keys)] for name, table in tables]
+    added = any(table["release"] in ADDED for _, table in tables)
     return [
         Board(header, rows, range(1, 6)),
-        f"As one set: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
-        f"{counted(both['witnesses'], 'witness')}.",
+        *([_ADDED_ROWS] if added else []),
+        f"All tables together: {counted(both['cells'], 'distinct cell')}, {counted(both['relations'], 'relation')}, "
+        f"{counted(both['primary'], 'unsafe cell')}, {counted(both['witnesses'], 'witness')}.",
     ]
 
 

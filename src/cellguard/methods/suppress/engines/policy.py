@@ -51,6 +51,7 @@ class Policy:
     opened: float = 0.1  # share of the targets that this may open
     first_repair: float = 3.0e8  # work of repairs by cuts, about 15 CPU s for 10,000 targets, before flows end
     counts_repair: float = 6.0e7  # ... of what elimination leaves of counts
+    counts_patience: int = 5  # rounds of it that do not halve what is open: of counts a flow takes no longer than these
     trimming: float = 6.0e7  # work after which no further look for needless cells begins, for 10,000 targets
     flow_rounds: int = 6  # joint flows leave less and less open; after these, single flows
     told_each: int = 500  # single targets between two words of progress

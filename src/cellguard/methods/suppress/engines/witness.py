@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cellguard.arrays import BoolArray
 from cellguard.methods.suppress.engines import algebra
+from cellguard.methods.suppress.engines.count_repair import is_exact, repair_counts
 from cellguard.methods.suppress.engines.cuts import targets_of
 from cellguard.methods.suppress.engines.effort import NORMAL, QUICK, Effort
 from cellguard.methods.suppress.engines.engine_result import EngineResult, anytime
@@ -27,8 +28,11 @@ def witness(system: System, *, start: BoolArray | None = None, effort: Effort = 
 
 def mend(system: System, start: BoolArray, *, run: Run) -> BoolArray:
     """Return a pattern with as few cells more as repairs need to make it safe."""
-    search = Search(system, QUICK, run)
-    search.mend((start | system.hidden) & ~system.never, system.policy.first_repair)
+    search, begin = Search(system, QUICK, run), (start | system.hidden) & ~system.never
+    if is_exact(system.needs):
+        repair_counts(search, begin)
+    else:
+        search.mend(begin, system.policy.first_repair)
     return search.pattern()
 
 

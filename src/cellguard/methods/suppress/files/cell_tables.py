@@ -20,6 +20,8 @@ from cellguard.table.apriori import NUMBERS, State
 from cellguard.table.fact_columns import stored_columns
 from cellguard.table.table import Table
 
+_NAMED = 10  # unsafe cells that a reason names
+
 
 def write_cells(inside: Path, proven: SuppressionResult) -> None:
     """Write of each table the cells with status and reasons, and the facts."""
@@ -86,10 +88,10 @@ def _reasons(here: TableFindings, cells: Any, proven: SuppressionResult) -> list
         served, whom = protects.get(cell, ()), ""
         if not served and proven.explained is not None:
             served, whom = proven.inside_of.get(cell, ()), " from respondents"
-        names = [tables.cell_name(c) for c in served]
-        if names:
-            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-            reasons[at] = "protects " + ", ".join(names[:10]) + more + whom
+        if served:
+            names = [tables.cell_name(c) for c in served[:_NAMED]]
+            more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
+            reasons[at] = "protects " + ", ".join(names) + more + whom
     followers = np.fromiter(proven.hidden_with, np.intp, len(proven.hidden_with))
     for at in np.flatnonzero(np.isin(cells, followers)).tolist():
         words = [f"suppressed with {response}" for response in proven.hidden_with[int(cells[at])]]

@@ -14,9 +14,10 @@ from cellguard.attack.audit import audit
 from cellguard.errors import InputError, NotProtected
 from cellguard.job.jobfile import Job
 from cellguard.methods.suppress.engines import oracle
+from cellguard.methods.suppress.engines.count_repair import on_circuits, with_circuits
 from cellguard.methods.suppress.engines.effort import QUICK
 from cellguard.methods.suppress.engines.elimination import eliminated
-from cellguard.methods.suppress.engines.gauss import gauss, on_circuits, usual_engine, with_circuits
+from cellguard.methods.suppress.engines.gauss import gauss, usual_engine
 from cellguard.methods.suppress.engines.packing import packed_bound
 from cellguard.methods.suppress.engines.policy import USUAL, Policy
 from cellguard.methods.suppress.engines.repair import Repairer
