@@ -86,7 +86,7 @@ def test_a_small_map_worked_out_by_hand():
     assert shown[(1, 1, 1)] == 12 and (0, 2, 2) not in shown
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.tuples(st.integers(-4, 5), st.integers(-4, 5)), st.integers(1, 9), min_size=1, max_size=14),
     st.integers(0, 3),
