@@ -53,6 +53,8 @@ def open_source(folder: Path) -> Opened:
     job = Job.load(folder / spec.job)
     if job.method != "perturb":
         raise JobError(f"{file_name(spec.job)}: the tables of a source are perturbed; say protect: {{method: perturb}}")
+    if job.known:
+        raise JobError("`known` totals are not kept by answers on the fly; leave them out, or use `cellguard perturb`")
     asked, variables = _with_all(job, spec)
     published = _published(job)
     data = read_calibration(asked, drawing=False, published=published)
