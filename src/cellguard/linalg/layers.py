@@ -41,7 +41,7 @@ class Rows:
             return self
         many = chosen.shape[1]
         part = np.where(leaf < 0, many, leaf).astype(np.uint16 if many < 2**16 else np.int32)
-        layer = _Layer(part, sp.csr_array(chosen, dtype=float))
+        layer = _Layer(part, chosen.astype(float))
         return Rows(self.unknowns, self.count + chosen.shape[0], (*self.layers, layer))
 
     def seen(self, sums: sp.csc_array) -> FloatArray:
