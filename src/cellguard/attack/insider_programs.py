@@ -157,7 +157,7 @@ class Programs:
 
     def _solve(self, program: Program) -> Solution:
         if self._session is None:
-            self._session = solver.open(program, run=self.run)
+            self._session = solver.open(program, brief=True, run=self.run)
         else:
             self._session.load(program)
         return self._session.solve()

@@ -166,6 +166,11 @@ class Search:
                 failing += self.settle(cell, steps, deep=deep)
         return failing
 
+    def left(self) -> tuple[int, int]:
+        """Return how many asks have no move at all, and against how many insiders the others are open."""
+        many = self.coverage.many
+        return int((many < 0).sum()), int(many[many > 0].sum())
+
     def ranked(self) -> list[int]:
         """Return the open cells, the largest first."""
         cells = self.coverage.open_cells()

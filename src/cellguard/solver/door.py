@@ -9,12 +9,19 @@ from cellguard.solver.program import Program, Solution
 
 
 def open(  # noqa: A001 - it is called as solver.open, and opens a program as the built-in one opens a file
-    program: Program, *, presolve: bool = False, primal: bool = False, interior: bool = False, run: Run = UNWATCHED
+    program: Program,
+    *,
+    presolve: bool = False,
+    primal: bool = False,
+    interior: bool = False,
+    brief: bool = False,
+    run: Run = UNWATCHED,
 ) -> Session:
     """Open a program, to be solved several times with other costs, bounds or rows, each time from the last basis.
 
     ``presolve`` pays for programs that are solved once; ``primal`` for those in which only costs change. ``interior``
-    asks for a point in the middle of all that are optimal. While a large program is solved, ``run`` is checked.
+    asks for a point in the middle of all that are optimal. While a large program is solved, ``run`` is checked, but not
+    in a ``brief`` session, whose programs all take well under a second.
 
     >>> import numpy as np, scipy.sparse as sp
     >>> one, two = np.ones(1), np.ones(2)
@@ -25,7 +32,7 @@ def open(  # noqa: A001 - it is called as solver.open, and opens a program as th
     >>> least.solve().objective
     2.0
     """
-    return Session(program, run, presolve=presolve, primal=primal, interior=interior)
+    return Session(program, run, presolve=presolve, primal=primal, interior=interior, brief=brief)
 
 
 def solve(program: Program, *, presolve: bool = True, interior: bool = False, run: Run = UNWATCHED) -> Solution:

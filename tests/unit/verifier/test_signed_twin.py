@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -92,12 +93,22 @@ def test_the_verifier_judges_intervals_as_the_rule_does(both, inclusive):
         assert told == pytest.approx([up, down, width])
 
 
+@pytest.mark.parametrize("rule", [rule for rule in SIGNED if isinstance(rule, Signed)], ids=str)
+def test_without_a_spread_both_signs_are_unsafe_to_the_rule_and_the_verifier(rule):
+    left = signed_contributions(*random_cells(np.random.default_rng(3)))
+    kept = {fact: column for fact, column in left.items() if not isinstance(fact, (Extremes, Squares, Middle))}
+    bare = replace(theirs(left), extremes=(), squares=(), middle=())
+    verdict, unsafe = parse_rule(dump_rule(rule)).judge(bare), rule.unsafe(type(left)(kept, complete=True))
+    assert verdict.unsafe.tolist() == unsafe.tolist()
+    assert (unsafe & ~rule.unsafe(left)).sum() > 5
+
+
 def test_missing_columns_are_refused():
     left = signed_contributions([5, -3, 2])
     bare = theirs(left)
     for rule, gone, words in (
-        (Signed(PPercent(10)), {"sizes": None}, "lack sizes, signs"),
-        (Signed(PPercent(10)), {"squares": bare.squares[:2]}, "lack sizes, signs"),
+        (Signed(PPercent(10)), {"sizes": None}, "lack sizes or signs"),
+        (Signed(PPercent(10)), {"squares": bare.squares[:2]}, "lack extremes or squares"),
         (EffectiveContributors(3), {"entropy": None}, "no column entropy"),
         (MinFrequency(3, nonzero=True), {"nonzero": None}, "no column nonzero"),
         (PPercent(10), {"sizes": None}, "meets negative values"),

@@ -198,25 +198,3 @@ def test_the_first_variable_that_says_anything_decides():
 def test_a_text_may_not_be_translated_twice():
     with pytest.raises(ValueError, match="twice"):
         parse('msgid "a"\nmsgstr "b"\n\nmsgid "a"\nmsgstr "c"\n')
-
-
-def raised():
-    """Return what errors and warnings say, as far as one can tell from the source; see the bars in the test."""
-    for _, node in calls():
-        for given in node.args[:1] if node.func.id.endswith("Error") else ():
-            yield from written(given)
-
-
-def test_errors_without_words_are_counted_and_the_most_frequent_have_them(record_property):
-    with speaking("de"):
-        without = [text for text in raised() if retell(text) == text]
-        frequent = [
-            "no file 'a.csv'; check its name and its folder",
-            "firms.csv: no column 'x'; did you mean 'y'?",
-            "job.yaml line 3: tabls: unknown key 'tabls'; did you mean 'tables'?",
-            "the folder 'out' exists already; choose another, or add --force to replace it",
-            "no job file 'job.yaml'; `cellguard init DATA` writes one from a data file",
-        ]
-        assert [text for text in frequent if retell(text) == text] == []
-    record_property("errors without words", len(without))
-    assert without, "if all have words, say so in the documentation"

@@ -31,6 +31,7 @@ _BETTER = 0.98  # of the cost: a wider neighbourhood that saves less is the last
 _LAYERS = ((3, 2), (3, 2), (3, 2))  # cheapest published cells of each relation, and how many times the step in all
 _WIDE_LAYERS = ((8, 4), (3, 2), (3, 2))
 _WIDE = 1_000
+_AFAR = 4_000  # cells of a neighbourhood before which what is dear looks for a move of suppressed cells further away
 
 
 @dataclass(eq=False)
@@ -62,10 +63,14 @@ class Hiding(Search):
         """Suppress what the cheapest move that none of some insiders notices goes through; return whether there is
         one.
         """
-        best, paid, size = None, np.inf, 0
+        best, paid, size, afar = None, np.inf, 0, False
         for step in (*steps, *LAST[:1]):
             if step not in steps and paid < self._dear:
                 break
+            if step[0] >= _AFAR and self._dear <= paid < np.inf and not afar:
+                afar = True
+                if self.moved(cell, amount, avoid, LAST):
+                    return True
             cells = self.near(cell, step, amount)
             if len(cells) <= size:
                 break
@@ -81,7 +86,7 @@ class Hiding(Search):
                 best, paid = (room, moves), cost
             if cost == 0 or (narrow and paid < self._dear):
                 break
-        if paid >= self._dear and self.moved(cell, amount, avoid, LAST):
+        if paid >= self._dear and not afar and self.moved(cell, amount, avoid, LAST):
             return True
         if best is None:
             return False
@@ -120,10 +125,9 @@ class Hiding(Search):
                 continue
             cell, need, ways = int(asks.cell[ask]), int(asks.need[ask]), ways_of(int(asks.way[ask]))
             left = self.coverage.left(ask).copy()
-            if len(left) > 1 and any(self.moved(cell, sign * need, left, steps[:_LOOKED]) for sign in ways):
-                continue
             avoid = np.array([insider] if insider >= 0 else [], np.int32)
-            if any(self.moved(cell, sign * need, avoid, steps[:_LOOKED]) for sign in ways):
+            known = [left, avoid] if len(left) > 1 else [avoid]
+            if any(self.moved(cell, s * need, who, steps[:_LOOKED]) for who in known for s in ways):
                 continue
             any(self.hide(cell, sign * need, avoid, steps) for sign in ways)
             self.run.check()

@@ -122,17 +122,17 @@ def _circuits_for_many(hiding: Hiding, rounds: int, *, seed: int) -> None:
 
 
 def _finish(hiding: Hiding) -> None:
-    """Look for the widest moves for the last open cells, and suppress whatever they need."""
-    for _ in range(_MORE):
-        failing = hiding.settle_all(hiding.ranked(), LAST[1:], deep=True, most=_within(hiding))
-        if not failing:
+    """Look for the widest moves for the last open cells, and suppress whatever they need.
+
+    An ask may be open against dozens, of whom one is served at a time: it goes on as long as there are fewer of them.
+    """
+    most = hiding.programs.looked + _LEAST
+    while any(hiding.left()):
+        before = hiding.left()
+        failing = hiding.settle_all(hiding.ranked(), LAST[1:], deep=True, most=most)
+        _suppress(hiding, failing, LAST, most)
+        if hiding.left() >= before or hiding.programs.looked > most:
             return
-        _suppress(hiding, failing, LAST, _within(hiding))
-
-
-def _within(hiding: Hiding) -> int:
-    """Return how far the last cells may take the count of looked at cells, whatever went before."""
-    return hiding.programs.looked + _LEAST // 2
 
 
 def _suppress(hiding: Hiding, failing: Sequence[Failing], steps: Sequence[Step], most: int) -> None:

@@ -97,7 +97,8 @@ class Near:
         lower[at], upper[at] = max(lower[at], -1.0), min(upper[at], 1.0)
         cost, zero = np.zeros(len(columns)), np.zeros(matrix.shape[0])
         cost[at] = -sign
-        session = solver.open(Program(matrix, zero, zero, lower, upper, cost), presolve=True, run=self._run)
+        program = Program(matrix, zero, zero, lower, upper, cost)
+        session = solver.open(program, presolve=True, brief=True, run=self._run)
         solution = session.solve()
         self.work += float(session.iterations + 1) * matrix.shape[0]
         return sign, solution
