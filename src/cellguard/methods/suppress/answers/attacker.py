@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from cellguard import solver
-from cellguard.arrays import BoolArray, FloatArray
+from cellguard.arrays import BoolArray, FloatArray, LongArray
 from cellguard.errors import NotProtected
 from cellguard.inputs.shown.memory import Shown
 from cellguard.rules.rule import Rule
@@ -181,8 +181,8 @@ class _Parts:
     def all_known(self, victim: _Victim, others: int) -> _Knowledge:
         """Return what any so many others know of each class: what its largest others have."""
         other = self._others(victim)
-        before = np.cumsum(other) - other
-        rank = before - np.repeat(before[self._starts], self._counts)
+        before: LongArray = np.cumsum(other) - other
+        rank: LongArray = before - np.repeat(before[self._starts], self._counts)
         return self._known(other & (rank < others))
 
     def known(self, victim: _Victim, world: FloatArray | None, sums: FloatArray) -> Iterator[_Knowledge]:
