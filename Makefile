@@ -4,17 +4,23 @@ BIN := .venv/bin
 # The tests start processes: let Python keep its bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long long-engines long-others test-all fuzz lint browser axe servers docs signatures kernels bench lock release clean
+.PHONY: demo test tests test-long long-engines long-others test-all fuzz lint browser axe servers docs signatures kernels bench lock release clean
 
 demo: kernels
 	$(BIN)/cellguard demo --out build/demo --force
 
-# Browsers and servers wait a lot, so one worker more than there are cores. What comes before keeps no core busy by itself, so
-# it is done at once.
+# Browsers and servers wait a lot, so one worker more than there are cores. Linting needs no tests and tests no linting, so
+# they run at once; kernels keep one core busy until they are there.
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: .venv/ready
-	$(MAKE) --no-print-directory -j 3 kernels lint servers
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(MAKE) --no-print-directory -j 4 lint tests
+
+tests: kernels servers .venv/collected
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# In a new environment one process prepares the bytecode of tests, while kernels are built, that every worker would else prepare.
+.venv/collected: | .venv/ready
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1; touch $@
 
 # The same kinds of brute force as in `make test`, in larger numbers. Spark is large, so it is installed and tested beside
 # all other tests.

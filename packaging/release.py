@@ -27,6 +27,7 @@ WORK, DIST = ROOT / "build/release", ROOT / "dist"
 EPOCH = "1767225600"  # 2026-01-01: what the times of archive members are set to
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 UV = shutil.which("uv")
+PURE = os.environ.get("CELLGUARD_PURE")
 
 
 def main() -> None:
@@ -62,7 +63,7 @@ def build(folder: Path) -> list[Path]:
     shutil.rmtree(unpacked, ignore_errors=True)
     shutil.unpack_archive(archive, unpacked, filter="data")
     said = run(sys.executable, "-c", _BACKEND, "wheel", folder, cwd=next(unpacked.iterdir()))
-    if not list(folder.glob("*-cp*.whl")) and not os.environ.get("CELLGUARD_PURE"):
+    if not PURE and not list(folder.glob("*-cp*.whl")):
         sys.exit(f"the wheel has no compiled kernels; set CELLGUARD_PURE=1 if it shall be pure\n{said}")
     print(f"Built {', '.join(sorted(path.name for path in folder.iterdir()))}")
     return sorted(folder.iterdir())
@@ -96,6 +97,8 @@ def check_python(version: str) -> None:
     environment(python, place)
     wheels = list(DIST.glob(f"*-cp{version.replace('.', '')}-*.whl")) or list(DIST.glob("*-none-any.whl"))
     install(place, wheels[0] if wheels else next(DIST.glob("*.tar.gz")))
+    if not PURE and not list(place.glob("lib/python*/site-packages/cellguard/kernels/_built*")):
+        sys.exit(f"what Python {version} installs has no compiled kernels; set CELLGUARD_PURE=1 if it shall be pure")
     installed = time.monotonic() - start
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
     try_out(place, WORK / f"demo{version}")

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
+# Tests run side by side already; threads of linear algebra would only wait for each other, and burn time as they do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded
+
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from cellguard.kernels import extension
 from cellguard.kernels.kernel import ways
 from cellguard.kernels.signature import write
+
+settings.register_profile("busy", deadline=None)  # a machine may have other work: no test judges by the clock
+settings.load_profile("busy")
 
 RECORD = "--record-kernels"
 TIMES = "--cpu-times"
@@ -28,6 +37,17 @@ def pytest_configure(config):
         from cpu_times import CpuTimes
 
         config.pluginmanager.register(CpuTimes())
+
+
+# What starts browsers, servers and whole jobs comes first, so that no worker has a long file left at the end.
+DEAREST = ("system", "properties", "fuzz", "contracts", "golden")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    place = {here / name: number for number, name in enumerate(DEAREST)}
+    items.sort(key=lambda item: min((place.get(folder, 9) for folder in item.path.parents), default=9))
 
 
 def _hear(name, description):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cellguard.methods.adjust.choices import TabularAdjustment
     from cellguard.methods.keys.magnitudes.spec import MagnitudeKey
     from cellguard.methods.keys.spec import CellKey
+    from cellguard.methods.perturb.spec import RespondentNoise
     from cellguard.methods.rounding.choices import (
         ControlledRounding,
         ConventionalRounding,
@@ -96,6 +97,7 @@ _HOME = {
     "Release": "table.pattern",
     "Request": "rules.simple",
     "Requirements": "protection",
+    "RespondentNoise": "methods.perturb.spec",
     "Run": "run_context",
     "Session": "faces.python.session.session",
     "Signed": "rules.signed",
@@ -166,6 +168,7 @@ __all__ = [
     "Release",
     "Request",
     "Requirements",
+    "RespondentNoise",
     "Run",
     "Session",
     "Signed",

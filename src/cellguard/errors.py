@@ -82,6 +82,10 @@ class Stopped(CellguardError):
     """Somebody asked for the end, or the time allowed is over; a safe result so far is returned."""
 
 
+class Spent(Stopped):
+    """The work allowed is done; what was proven so far is proven, and the rest is named as not proven."""
+
+
 class InternalError(CellguardError):
     """cellguard has a bug; please report it."""
 

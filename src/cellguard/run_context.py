@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import RLock
 
-from cellguard.errors import Stopped
+from cellguard.errors import Spent, Stopped
 
 LOG = logging.getLogger("cellguard")
 LOG.addHandler(logging.NullHandler())
@@ -177,6 +177,24 @@ def told_seconds(seconds: float) -> str:
     return f"{seconds / 60:,.0f} min" if seconds < 6_000 else f"{seconds / 3600:,.1f} h"
 
 
+class Budget:
+    """So many seconds of the processor from now on, all threads together: a promise that does not hang on the machine's
+    other work.
+
+    >>> Budget(0).over, Budget(1e9).over
+    (True, False)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.process_time() + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether the work is done."""
+        return time.process_time() >= self._end
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """How a piece of work reports to its caller, and how it is stopped: events, a deadline, threads.
@@ -197,6 +215,8 @@ class Run:
         The present phase of the work.
     finishing
         Whether the search is over and its result is being proven.
+    budget
+        The work that is allowed; beyond it `check` raises `Spent`, also in a run without a deadline.
 
     Examples
     --------
@@ -222,6 +242,7 @@ class Run:
     phase: str = ""
     finishing: bool = False
     _progress: _Progress = field(default_factory=_Progress, repr=False, compare=False)
+    budget: Budget | None = None
 
     @classmethod
     def within(
@@ -232,7 +253,7 @@ class Run:
 
     def endless(self) -> Run:
         """Return the same run for what must come to an end once a search is over: only the second `stop` ends it."""
-        return Run(self.listen, None, self.threads, self.cancel, self.phase, True, self._progress)
+        return Run(self.listen, None, self.threads, self.cancel, self.phase, True, self._progress, self.budget)
 
     def during(self, phase: str) -> Run:
         """Begin a phase, tell of it, and return the same run for it."""
@@ -260,6 +281,11 @@ class Run:
         """Ask for the end, from any thread; see `Cancel.stop`."""
         return self.cancel.stop(at_once=at_once)
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether the work allowed is done."""
+        return self.budget is not None and self.budget.over
+
     def heed(self) -> None:
         """Raise `Stopped` if somebody asked for the end, whatever the time."""
         if self.cancel.ended or (self.cancel.stopped and not self.finishing):
@@ -270,6 +296,8 @@ class Run:
         self.heed()
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise Stopped("the time allowed is over")
+        if self.is_spent:
+            raise Spent("the work allowed is done")
 
 
 UNWATCHED = Run()  # tells nobody, and has no end

@@ -85,7 +85,8 @@ def _is_bounded(tables):
     return any(t.response_key.is_count and t.rows.get(tuple("Total" for _ in t.axes)) is not None for t in tables)
 
 
-STARTS = [pytest.param(k * CHUNK, marks=[] if k < 5 else pytest.mark.long) for k in range(10)]
+OFTEN = [[]] * 5 + [pytest.mark.long] * 2 + [pytest.mark.endless] * 3
+STARTS = [pytest.param(k * CHUNK, marks=marks) for k, marks in enumerate(OFTEN)]
 
 
 @pytest.mark.parametrize("start", STARTS)

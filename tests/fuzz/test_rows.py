@@ -7,10 +7,12 @@ from cellguard.pipeline import run
 
 from fuzz.rows import draw_rows, judge_rows, told_rows
 
+LARGE = pytest.param(100, 60, marks=pytest.mark.long), pytest.param(160, 90, marks=pytest.mark.endless)
 
-@pytest.mark.parametrize("first", [0, pytest.param(100, marks=pytest.mark.long)])
-def test_no_reader_can_be_sure_of_an_unsafe_row(first):
-    ends = [judge_rows(seed) for seed in range(first, first + (30 if first == 0 else 150))]
+
+@pytest.mark.parametrize(("first", "many"), [(0, 30), *LARGE])
+def test_no_reader_can_be_sure_of_an_unsafe_row(first, many):
+    ends = [judge_rows(seed) for seed in range(first, first + many)]
     assert not [end for end in ends if end.startswith("told")]
     assert ends.count("safe") > len(ends) / 4
 

@@ -7,7 +7,9 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-SAMPLE_AND_MORE = pytest.mark.parametrize("examples", [60, pytest.param(600, marks=pytest.mark.long)])
+SAMPLE_AND_MORE = pytest.mark.parametrize(
+    "examples", [60, pytest.param(250, marks=pytest.mark.long), pytest.param(600, marks=pytest.mark.endless)]
+)
 
 
 def check_mostly(strategy, check, *, examples, share=0.3):

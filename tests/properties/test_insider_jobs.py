@@ -13,7 +13,7 @@ from fuzz.run import Kind, run_case
 from fuzz.worlds import ALL
 
 # 900004 and 900050 have levels that one table shows and another does not.
-FIRST, SAMPLE, LONG, MANY, CHUNK = 900_000, 20, 80, 200, 20
+FIRST, SAMPLE, LONG, MANY, CHUNK = 900_000, 20, 40, 200, 20
 
 
 def when(first):

@@ -8,7 +8,7 @@ import pytest
 from fuzz.generator import draw_any
 from fuzz.run import Kind, run_seed
 
-SAMPLE, LONG, ALL, CHUNK = 40, 100, 480, 20
+SAMPLE, LONG, ALL, CHUNK = 20, 60, 480, 20
 FIRST = 1_000_000  # other seeds than those that `make fuzz` starts with
 STARTS = range(FIRST, FIRST + ALL, CHUNK)
 

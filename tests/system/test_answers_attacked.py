@@ -1,134 +1,101 @@
-"""Random sequences of questions to small sources, each answer taken by an attacker of its own (`answers_oracle`)."""
+"""Random sequences of questions to small sources of every method, each answer taken by an attacker of its own."""
 
 import numpy as np
 import pytest
 
-from cellguard.answers.question import Question
+from answers_campaign import Perturbed, attack
 from cellguard.errors import InputError
-from cellguard.hierarchy.build import from_levels
-from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.methods.perturb.answers.asked import Response, ask_cells
-from cellguard.methods.perturb.answers.system import System
-from cellguard.methods.perturb.answers.withholding import decide
-from cellguard.rules.limits import NoiseRule
+from cellguard.methods.keys.perturbation_table import PerturbationTable
+from cellguard.methods.perturb.answers import domination, system
+from cellguard.methods.perturb.answers.asked import ask_cells
 
-from answers_oracle import known_contributions
-
-SHAPES = {"region": (3, 2), "branch": (4, 2), "size": (4, 1), "legal": (3, 1), "age": (3, 2)}
+from answers_oracle import Guard, chance_of_small, known_contributions, known_in_sums
 
 
-class Small:
-    """A small source in memory: codes of two levels, contributions, and what was shown as sets of records."""
-
-    def __init__(self, seed):
-        self.random = random = np.random.default_rng(seed)
-        n = int(random.integers(30, 110))
-        self.codes, self.variables = {}, {}
-        for name, (upper, lower) in SHAPES.items():
-            leaf = random.choice(upper * lower, n, p=random.dirichlet(np.full(upper * lower, 1.5)))
-            pairs = [(f"{name}{i // lower}", f"{name}{i // lower}.{i % lower}") for i in range(upper * lower)]
-            tree = from_levels(pairs if lower > 1 else [(low,) for _, low in pairs])
-            dimension = Dimension(name, tree)
-            self.codes[name] = [pairs[i] if lower > 1 else (pairs[i][1],) for i in leaf.tolist()]
-            place = np.array([dimension.position[pairs[i][1]] for i in leaf.tolist()], np.int32)
-            self.variables[name] = (dimension, place)
-        spread = random.choice([0.0, 0.7, 1.7])
-        size = np.maximum(1, np.round(np.exp(random.normal(4, spread, n))))
-        size[random.random(n) < random.choice([0.0, 0.05])] = 0
-        low = random.choice([0.02, 0.08, 0.12])
-        share = random.choice([-1, 1], n) * random.uniform(low, 0.3, n)
-        grains = np.rint(size * (1 + share) * 100)
-        mine = np.flatnonzero(size > 0)
-        self.size, self.noise = size, np.where(size > 0, grains / 100 - size, 0.0)
-        self.rule = NoiseRule(int(random.choice([1, 2, 2])), p=float(random.choice([10, 20])), q=100.0)
-        self.response = Response("x", mine, np.ones(n, bool), size[mine], grains[mine] / 100, grains[mine], 2, 2)
-        self.system = System(self.response.size, self.response.noise, [self.rule])
-        self.shown = []
-
-    def question(self):
-        random, names = self.random, list(SHAPES)
-        by = random.choice(names, random.choice([1, 2, 3], p=[0.35, 0.5, 0.15]), replace=False).tolist()
-        where, levels = {}, {}
-        if random.random() < 0.35:
-            name = str(random.choice(names))
-            dimension = self.variables[name][0]
-            where = {name: [str(random.choice(dimension.codes[1:]))]}
-        for name in by:
-            if random.random() < 0.4:
-                deepest = int(self.variables[name][0].level.max())
-                levels[name] = sorted({int(level) for level in random.integers(0, deepest + 1, 2)})
-        return Question.of(by, where=where, value="x", levels=levels)
-
-    def ask(self, question):
-        asked = ask_cells(question, self.response, self.variables, [self.rule], fewest=3, most=1000)
-        done = decide(self.system, asked)
-        if done.trial is not None:
-            self.system.take(done.trial)
-        for cell in np.flatnonzero(done.shown).tolist():
-            names = [d.codes[column[cell]] for d, column in zip(asked.dimensions, asked.codes, strict=True)]
-            self.shown.append(self._members(question, dict(zip(question.by, names, strict=True))))
-        return len(asked), int(done.shown.sum())
-
-    def _members(self, question, cell):
-        inside = np.ones(len(self.size), np.int64)
-        for name, code in cell.items():
-            inside &= [code == self.variables[name][0].main.total or code in line for line in self.codes[name]]
-        for name, codes in question.where:
-            inside &= [any(code in line for code in codes) for line in self.codes[name]]
-        return inside
-
-    def known(self, many):
-        if not self.shown:
-            return []
-        largest = np.argsort(-self.size)[: many // 2]
-        targets = np.union1d(largest, self.random.choice(len(self.size), many // 2, replace=False))
-        rule = self.rule
-        return known_contributions(
-            self.shown, self.size, self.noise, p=rule.accuracy, q=rule.prior, n=rule.n, targets=targets
-        )
+def attacked(method, seeds):
+    """Attack sources, of which none may tell anything; return what share of the cells they show."""
+    told = [(seed, known, cells, shown) for seed, known, cells, shown in attack(method, seeds)]
+    assert [(seed, known) for seed, known, _, _ in told if known] == []
+    return sum(shown for *_, shown in told) / sum(cells for _, _, cells, _ in told)
 
 
-def attack(seeds, targets):
-    cells = shown = 0
-    for seed in seeds:
-        source = Small(seed)
-        for _ in range(int(source.random.integers(4, 10))):
-            try:
-                all_, out = source.ask(source.question())
-            except InputError:  # a filter that leaves nobody
-                continue
-            cells, shown = cells + all_, shown + out
-        assert source.known(targets) == [], f"seed {seed}"
-    return shown / cells
+@pytest.mark.parametrize(
+    ("method", "seeds", "least"),
+    # Of 1000, 1005 and 1022 answers failed: tables of other values and populations before them had other codes.
+    [("perturb", range(16), 0.15), ("suppress", [1_000, 1_005, 1_022], 0.3), ("keys", range(12), 0.3)],
+)
+def test_no_sequence_of_answers_tells_a_contribution_within_the_rule(method, seeds, least):
+    assert attacked(method, seeds) > least, "hardly anything is shown"
 
 
-def test_no_sequence_of_answers_tells_a_contribution_within_the_rule():
-    assert attack(range(16), 6) > 0.15, "hardly anything is shown"
+@pytest.mark.parametrize(
+    ("rows", "who", "found"),
+    [
+        ([[1, 1, 1, 0], [0, 0, 0, 1]], "p", {3}),  # alone, so known to all
+        ([[1, 1, 1, 0], [0, 1, 1, 1]], "p", {0, 3}),  # each of the two learns the other: they differ by what is known
+        ([[1, 1, 1, 1]], "p", set()),
+        ([[1, 1, 0, 0], [0, 0, 1, 1]], "few", {0, 2}),
+        ([[1, 1, 1, 1]], "few", set()),
+    ],
+)
+def test_the_attacker_of_sums_by_hand(rows, who, found):
+    guard = Guard(1, 0.15) if who == "p" else Guard(0, 0.15, fewest=3)
+    known = known_in_sums(rows, np.array([50.0, 40, 30, 50]), np.arange(4), [guard])
+    assert {victim[0] for _, victim, *_ in known} == found
+
+
+def test_the_attacker_of_noisy_sums_by_hand():
+    rows, size = [[1, 1, 1, 0], [0, 1, 1, 1]], np.array([50.0, 40, 30, 50])
+    both = known_contributions([*rows, [0, 1, 1, 0]], size, np.zeros(4), p=0.1, q=1.0, n=2)
+    assert {kind for record, kind in both if record in {0, 3}} == {"determined", "dominated"}
+    assert (3, "tied") in known_contributions(rows, size, np.zeros(4), p=0.1, q=1.0, n=2)
+    assert known_contributions([[1, 1, 1, 1]], size, np.zeros(4), p=0.1, q=1.0, n=2) == []
+
+
+def test_the_attacker_of_counts_by_hand():
+    """A coin that adds 1 or takes it: 1 is published as 0 or 2, 2 as 1 or 3."""
+    ends = np.array([0.5, 1.0])
+    coin = PerturbationTable((np.array([0]), *[np.array([-1, 1])] * 9), (np.array([1.0]), *[ends] * 9), "coin")
+    assert chance_of_small([2], [[0]], [True], coin, 3) == pytest.approx(0.5)  # 1 or 3
+    assert chance_of_small([2, 1], [[0, 1], [0]], [True, True], coin, 3) > 0.5
+
+
+def test_floats_alone_let_nothing_through(monkeypatch):
+    """Large systems are decided by floats, and here small ones, too."""
+    monkeypatch.setattr(system, "_EXACT_ROWS", -1)
+    monkeypatch.setattr(domination, "_ROWS", -1)
+    assert attacked("perturb", range(50, 62)) > 0.1
 
 
 @pytest.mark.long
-def test_more_sequences():
-    attack(range(1_000, 1_040), 8)
+@pytest.mark.parametrize(("method", "many"), [("perturb", 60), ("suppress", 30), ("keys", 60)])
+def test_more_sequences(method, many):
+    attacked(method, range(100, 100 + many))
 
 
 @pytest.mark.endless
-def test_four_thousand_sequences():
-    attack(range(1_000, 5_000), 8)
+@pytest.mark.parametrize(("method", "many"), [("perturb", 1_600), ("suppress", 1_200), ("keys", 1_200)])
+def test_four_thousand_sequences(method, many):
+    attacked(method, range(1_000, 1_000 + many))
 
 
 def test_the_attacker_finds_what_an_unguarded_source_tells():
     """Without the check of all answers together, the same questions tell contributions: the attacker is real."""
     found = 0
     for seed in range(8):
-        source = Small(seed)
+        source = Perturbed(seed)
         for _ in range(8):
             try:
                 question = source.question()
                 asked = ask_cells(question, source.response, source.variables, [source.rule], fewest=3, most=1000)
             except InputError:
                 continue
-            for cell in np.flatnonzero(asked.alone).tolist():
-                names = [d.codes[column[cell]] for d, column in zip(asked.dimensions, asked.codes, strict=True)]
-                source.shown.append(source._members(question, dict(zip(question.by, names, strict=True))))
-        found += bool(source.known(8))
+            source.see(question, asked, asked.alone)
+        found += bool(source.known())
     assert found >= 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["suppress", "keys"])
+def test_the_attacker_finds_what_a_source_without_memory_tells(method):
+    assert [seed for seed, known, _, _ in attack(method, range(12), memory=False) if known]

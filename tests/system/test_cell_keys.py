@@ -180,7 +180,7 @@ def test_verify_finds_what_was_changed(tmp_path, file, change, check):
         ("rules", [{"p_percent": 10}], "the one rule `min_frequency` of 2 or more"),
         ("rules", [{"min_frequency": 1}], "the one rule `min_frequency` of 2 or more"),
         ("value", "x", "cell keys perturb counts"),
-        ("publish", {"region": [0]}, "`publish` does not go with cell keys"),
+        ("publish", "nothing", "`publish: nothing` does not go with cell keys"),
     ],
 )
 def test_what_does_not_go_with_cell_keys_is_refused(tmp_path, key, said, words):

@@ -32,10 +32,10 @@ def records():
             yield region, size, 10 + i * 7
 
 
-def write_records(folder, name):
+def write_records(folder, name, first="region"):
     rows = [(region, size, x, "no") for region, size, x in records()]
     with (folder / "firms.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("region", name, "turnover", "secret"), *rows])
+        csv.writer(file).writerows([(first, name, "turnover", "secret"), *rows])
 
 
 def run(*words):
@@ -57,48 +57,55 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_tables_from_records(tmp_path, name):
-    write_records(tmp_path, name)
+PAIRS = [*zip(NAMES[::2], NAMES[1::2], strict=False), (NAMES[-1], NAMES[0])]  # both dimensions clash with something
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_tables_from_records(tmp_path, first, second):
+    write_records(tmp_path, second, first)
     rules = [{"min_frequency": 3}, {"p_percent": 5}]
-    table = {"name": "t", "by": ["region", name], "value": "turnover", "rules": rules}
-    people = {"name": "people", "by": [name], "value": "count", "rules": [{"min_frequency": 3}]}
+    table = {"name": "t", "by": [first, second], "value": "turnover", "rules": rules}
+    people = {"name": "people", "by": [second], "value": "count", "rules": [{"min_frequency": 3}]}
     job = {"microdata": {"source": "firms.csv"}, "tables": [table, people]}
     job["output"] = {"formats": ["csv", "parquet", "html", "xlsx"]}
     out = protect(tmp_path, job)
     found = verify(out / "internal/certificate.json")
     assert [c.detail for c in found.checks if not c.passed] == []
-    check_files(out, name)
-    check_commands(out, name)
+    check_files(out, [first, second])
+    check_commands(out, first, second)
 
 
-def check_files(out, name):
-    """Every header is without repeats, and the dimension's codes are where they should be."""
-    head = [f"by:{name}" if name in {"value", "flag"} else name, "value", "flag"]
+def check_files(out, by):
+    """Every header is without repeats, and the codes of the dimensions are where they should be."""
+    heads = [f"by:{name}" if name in {"value", "flag"} else name for name in by]
+    codes = [{"Total", "N", "S"}, {"Total", *SIZES}]
     released = rows_of(out / "release/t.csv")
-    assert list(released[0]) == ["region", *head]
-    assert {row[head[0]] for row in released} == {"Total", *SIZES}
+    assert list(released[0]) == [*heads, "value", "flag"]
+    assert [{row[head] for row in released} for head in heads] == codes
     assert {row["flag"] for row in released} == {"", "c"}
     typed = pq.read_table(out / "release/t.parquet")
-    assert typed.schema.names == ["region", *head] and typed[head[0]].to_pylist() == [row[head[0]] for row in released]
+    assert typed.schema.names == [*heads, "value", "flag"]
+    assert [typed[head].to_pylist() for head in heads] == [[row[head] for row in released] for head in heads]
     internal = rows_of(out / "internal/t.csv")
     assert {row["status"] for row in internal} == {"published", "primary", "secondary"}
-    assert len(internal[0]) == 2 + 10 and list(internal[0])[1] in (name, f"by:{name}")
-    assert {row[list(row)[1]] for row in internal} == {"Total", *SIZES}
+    assert len(internal[0]) == 2 + 10
+    assert all(head in (name, f"by:{name}") for head, name in zip(list(internal[0])[:2], by, strict=True))
+    assert [{row[list(row)[i]] for row in internal} for i in (0, 1)] == codes
     facts = pq.read_table(out / "internal/facts/t.parquet")
-    assert set(facts[f"by:{name}"].to_pylist()) == {"Total", *SIZES}
-    assert json.loads((out / "release/metadata.json").read_text())["tables"]["t"]["by"] == ["region", name]
-    assert name in (out / "release/report.html").read_text(encoding="utf-8")
+    assert [set(facts[f"by:{name}"].to_pylist()) for name in by] == codes
+    assert json.loads((out / "release/metadata.json").read_text())["tables"]["t"]["by"] == by
+    assert all(name in (out / "release/report.html").read_text(encoding="utf-8") for name in by)
 
 
-def check_commands(out, name):
+def check_commands(out, first, second):
     assert audit_folder(out).protected.audit.verdict == "safe"
     assert "Valid." in run("verify", out)
     assert run("audit", out).startswith("Safe against outsiders")
     assert "N/a is primary: min_frequency 3" in run("explain", out, "N/a", "--table", "t")
-    shown = run("show", out, "t", "--where", f"{name}=a", "--internal")
-    assert "●" in shown and f"{name} = a" in shown
-    assert f"region \\ {name}" in run("show", out, "t")
+    shown = run("show", out, "t", "--where", f"{second}=a", "--internal")
+    assert "●" in shown and f"{second} = a" in shown
+    assert f"{first} = N" in run("show", out, "t", "--where", f"{first}=N")
+    assert f"{first} \\ {second}" in run("show", out, "t")
     assert "0 cells differ" in run("diff", out, out)
 
 

@@ -96,6 +96,18 @@ def test_a_register_of_other_keys_is_refused(tmp_path):
         cg.source(home)
 
 
+def test_tables_that_tell_too_much_by_themselves_are_no_source(tmp_path):
+    """They count as answered, so that asking for them would publish what `protect` does not release."""
+    home = make_keyed(tmp_path)
+    lines = (home / "firms.csv").read_text().splitlines()
+    (home / "firms.csv").write_text("\n".join([*lines, "9990,N9,A,large,plc,7,7"]) + "\n")
+    job = yaml.safe_load((home / "job.yaml").read_text())
+    job["cell_key"]["limit"] = 0.05
+    (home / "job.yaml").write_text(yaml.safe_dump(job))
+    with pytest.raises(JobError, match="by themselves tell too much: a small count"):
+        cg.source(home)
+
+
 @pytest.mark.parametrize("make", [make_keyed, make_suppressing])
 def test_every_method_is_served(tmp_path, make):
     testing = pytest.importorskip("starlette.testclient")
@@ -110,6 +122,10 @@ def test_every_method_is_served(tmp_path, make):
     assert client.get("/api/table?by=branch&value=count").headers["x-repeated"] == "true"
     assert client.get("/api/table?by=branch&value=count&format=csv").text.startswith("branch,value,flag")
     assert client.get("/sdmx/data/COUNT/._T._T._T").status_code == 200
+    names = [variable["name"] for variable in said["variables"]]
+    some = client.get(f"/sdmx/data/COUNT/{'.'.join('ltd+plc' if name == 'legal' else '_T' for name in names)}")
+    assert some.status_code == 200, some.text
+    assert {line.split(",")[3 + names.index("legal")] for line in some.text.splitlines()[1:]} == {"ltd", "plc"}
     assert client.get("/sdmx/structure/datastructure/CELLGUARD/COUNT/1.0.0").status_code == 200
     for bad in ("by=nope", "by=branch&value=x';--", "by=branch&where=size:../../etc", "by=branch&level=branch:44"):
         assert client.get(f"/api/table?{bad}").status_code == 422

@@ -224,3 +224,24 @@ def test_what_is_tied_to_other_responses_is_named(tmp_path):
     assert {"latent", "crossing"} <= {a.key for a in open_.verdict.not_checked}
     inside = run(job_of(tmp_path, tables, attack={"insiders": True}))
     assert inside.verdict.kind == "safe"
+
+
+def test_a_code_that_others_tell_apart_does_not_stand_for_the_rest(tmp_path):
+    """Behind `b by a3` all but b0 is one part. Shown as b3, it would be where another table says that nobody is."""
+    for name, codes in {"a": ["a1", "a2", "a3"], "b": ["b3", "b2", "b0", "b1"]}.items():
+        lines = ["code,parent", "Total,", *(f"{code},Total" for code in codes)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    (tmp_path / "all.csv").write_text("b,n\nTotal,23\nb1,21\nb2,0\nb3,0\nb0,2\n")
+    (tmp_path / "some.csv").write_text("b,n\nTotal,2\nb0,2\n")
+    table = {"by": ["b"], "value": "count", "zeros": "possible", "rules": [{"min_frequency": 3}]}
+    tables = [
+        table | {"name": "all", "cells": {"source": "all.csv", "count": "n"}},
+        table | {"name": "some", "where": {"a": ["a3"]}, "cells": {"source": "some.csv", "count": "n"}},
+    ]
+    dimensions = {name: {"parents": f"{name}.csv"} for name in "ab"}
+    job = Job.parse({"version": 1, "dimensions": dimensions, "tables": tables}, folder=tmp_path)
+    outcome = run(job)
+    out = OutputFolder(tmp_path / "out")
+    out.write(outcome)
+    assert "latent" in {attack.key for attack in outcome.verdict.not_checked}
+    assert verify(out.inside / "certificate.json").valid

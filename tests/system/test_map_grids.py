@@ -235,13 +235,23 @@ def test_a_merged_map_is_written_whole(home):
     data = json.loads(page.split('id="grids">')[1].split("</script>")[0])
     assert sorted(data["after"]) == sorted(int(row["value"]) for row in shown) and "before" not in data
     assert "unsafe" not in page.split("<main")[1].split("<script")[0]
-    dry = CliRunner().invoke(cli, ["protect", str(path), "--dry-run"])
-    assert "this map must not be published as it is" in dry.output, dry.output
+    for command in ("protect", "map"):
+        dry = CliRunner().invoke(cli, [command, str(path), "--dry-run"])
+        assert "this map must not be published as it is" in dry.output, dry.output
+    part = next(row for row in inside if row["square"] not in codes)
+    words = CliRunner().invoke(cli, ["explain", str(home / "out"), part["square"]]).output
+    assert f"It is shown as a part of {part['shown_in']}." in words
+
+
+def test_a_map_that_is_nearly_one_cell_is_warned_about(home):
+    """All points: few of them are far from the town, and make one large square of nearly everything."""
+    _, told = made(job(home, method="merge", grid="squares", size=1000, crs=LAEA))
+    assert "cells are shown as one: what is far from all others" in told and "`largest` leaves it out" in told
 
 
 def test_a_limit_leaves_cells_out_and_says_so(home):
     _, told = made(job(home, method="merge", grid="squares", size=1000, crs=LAEA, largest=2000))
-    assert "are unsafe at their largest size and are left out" in told
+    assert "are unsafe at their largest size and are left out" in told and "shown as one" not in told
     assert "attackers who know the total" in told and "records (" in told.replace("record (", "records (")
     with pytest.raises(InputError, match="cannot be reached by doubling"):
         cg.run(cg.Job.load(job(home, method="merge", grid="squares", size=1000, largest=3000)))

@@ -269,17 +269,18 @@ def test_a_page_says_what_to_do_without_scripts(visit):
     assert "drawn by a script inside the page" in page.locator(".grid").first.inner_text()
 
 
-def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path):
-    """A flat table of 1,000 by 100 codes: rows come in portions."""
-    rows, columns = [f"row {i}" for i in range(1_000)], [f"c{i}" for i in range(100)]
+@pytest.mark.parametrize("many", [250, pytest.param(1_000, marks=pytest.mark.endless)])
+def test_a_hundred_thousand_cells_open_quickly(browser, tmp_path, many):
+    """A flat table of 1,000 by 100 codes, or a sample: rows come in portions."""
+    rows, columns = [f"row {i}" for i in range(many)], [f"c{i}" for i in range(100)]
     first = np.repeat(np.array(["Total", *rows], object), 101)
-    second = np.tile(np.array(["Total", *columns], object), 1_001)
+    second = np.tile(np.array(["Total", *columns], object), many + 1)
     value = list(range(len(first)))
     table = ReleasedTable("big", ("r", "s"), (first, second), value, np.zeros(len(first), bool), "x", "all", 0)
     dimensions = {"r": cg.Dimension("r", cg.Hierarchy.flat(rows)), "s": cg.Dimension("s", cg.Hierarchy.flat(columns))}
     start = time.process_time()
     text = public_page(Release.of([table], dimensions))
-    assert time.process_time() - start < 10 and len(text.encode()) < 10_000_000
+    assert time.process_time() - start < 10 and len(text.encode()) < 10_000 * many
     (tmp_path / "big.html").write_text(text, encoding="utf-8")
     page = browser.new_page()
     page.goto((tmp_path / "big.html").as_uri())

@@ -5,7 +5,7 @@ import yaml
 from click.testing import CliRunner
 
 import cellguard as cg
-from cellguard.errors import NotProtected
+from cellguard.errors import InputError, JobError, NotProtected
 from cellguard.faces.cli.main import cli
 
 from source_folders import RULES, make_two_groupings
@@ -62,3 +62,52 @@ def test_what_is_not_released_is_not_registered(home):
     both = later(home, "q2", "z2", perturb={"published": ["q1"]})
     assert both.exit_code == 1 and "UNSAFE" in both.output
     assert cg.source(home).table(["z1"], value="y").repeated is not False
+
+
+def publishing(home, *folders):
+    """Say in the job of the source what is published already."""
+    job = yaml.safe_load((home / "job.yaml").read_text())
+    job["perturb"]["published"] = list(folders)
+    (home / "job.yaml").write_text(yaml.safe_dump(job))
+
+
+def published_elsewhere(home, name, by, **table):
+    """Publish a table from the multipliers while nothing says that they belong to a source."""
+    (home / "source.yaml").rename(home / "kept")
+    if table:
+        said = {"name": name, "by": [by], "value": "y", "rules": RULES, **table}
+        job = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "id"}, "tables": [said]}
+        (home / f"{name}.yaml").write_text(yaml.safe_dump(job))
+        done = CliRunner().invoke(cli, ["protect", str(home / f"{name}.yaml"), "--out", str(home / name)])
+    else:
+        done = later(home, name, by)
+    assert done.exit_code == 0, done.output
+    (home / "kept").rename(home / "source.yaml")
+
+
+def test_what_the_job_of_a_source_names_as_published_takes_part(home):
+    published_elsewhere(home, "q1", "z1")
+    publishing(home, "q1")
+    source = cg.source(home)
+    assert source.table(["z1"], value="y").new_cells == 0
+    assert "x" in source.table(["z2"], value="y").to_arrow()["flag"].to_pylist()
+    source.close()
+    publishing(home)
+    with pytest.raises(InputError, match="belongs to other planned tables"):
+        cg.source(home)
+
+
+def test_published_tables_that_cannot_take_part_are_refused(home):
+    published_elsewhere(home, "q1", "z1")
+    published_elsewhere(home, "s1", "z1", protect={"method": "suppress"})
+    publishing(home, "s1")
+    with pytest.raises(JobError, match="is not perturbed"):
+        cg.source(home)
+    publishing(home, "q1")
+    spec = yaml.safe_load((home / "source.yaml").read_text())
+    (home / "source.yaml").write_text(yaml.safe_dump(spec | {"variables": ["size", "z2"]}))
+    with pytest.raises(JobError, match="add it to `variables`"):
+        cg.source(home)
+    publishing(home, "nowhere")
+    with pytest.raises(InputError, match="published"):
+        cg.source(home)

@@ -11,7 +11,8 @@ import cellguard as cg
 from cellguard.errors import InputError
 from cellguard.inputs.shown.nearness import Partition
 from cellguard.methods.suppress.answers.attacker import in_danger
-from cellguard.rules.linear import PPercent
+from cellguard.rules.linear import PPercent, PriorPosterior
+from cellguard.rules.simple import MinFrequency
 from cellguard.run_context import UNWATCHED
 
 from source_folders import make_suppressing, two_groupings
@@ -151,7 +152,17 @@ def shown_as(*sets):
         label[one] = at
     every = np.arange(len(sets))
     part = Partition(label, every >= 0, every, np.bincount(label[label >= 0]), frozenset(), "")
-    return SimpleNamespace(parts=(part,), status=np.full(len(sets), "published"))
+    table = SimpleNamespace(decimals=0)
+    return SimpleNamespace(parts=(part,), status=np.full(len(sets), "published"), table=table)
+
+
+def padded(sets, size):
+    """Return a table of sets of the first of so many records."""
+    one = shown_as(*sets)
+    label = np.full(size, -1)
+    label[: len(one.parts[0].label)] = one.parts[0].label
+    one.parts = (replace(one.parts[0], label=label),)
+    return one
 
 
 @pytest.mark.parametrize(
@@ -163,17 +174,37 @@ def shown_as(*sets):
         ([50, 30, 30, 30, 50, 30], [[[0, 1, 2], [3, 4, 5]], [[1, 2, 3, 4, 5, 0]], [[1, 2, 3, 4, 5]]], [[0], [1, 2]]),
         # Three cells in a ring: none lists a record, and their sums tell each.
         ([50, 50, 50], [[[0, 1]], [[1, 2]], [[0, 2]]], [[0], [1], [2]]),
-        ([50, 50, 50, 9], [[[0, 1, 3]], [[1, 2, 3]]], []),
+        # The first knows that nobody else is left of its cell, so that it learns the third, and the third the first.
+        ([50, 50, 50, 9], [[[0, 1, 3]], [[1, 2, 3]]], [[0], [2]]),
+        ([50, 50, 50, 9, 8], [[[0, 1, 3]], [[1, 2, 3, 4]]], []),
+        ([9, 1, 1], [[[0, 1, 2]]], []),
     ],
 )
 def test_the_attacker_on_small_systems(value, sets, danger):
     size = len(value)
-    shown = [shown_as(*one) for one in sets]
-    for one in shown:
-        label = np.full(size, -1)
-        label[: len(one.parts[0].label)] = one.parts[0].label
-        one.parts = (replace(one.parts[0], label=label),)
+    shown = [padded(one, size) for one in sets]
     found = in_danger(shown, np.array(value, float), np.arange(size), [PPercent(10)], 1, UNWATCHED)
+    assert sorted({tuple(np.flatnonzero(one)) for one in found}) == [tuple(one) for one in danger]
+
+
+@pytest.mark.parametrize(
+    ("rule", "sets", "danger"),
+    [
+        (MinFrequency(3), [[[0, 1, 2]]], []),
+        (MinFrequency(3), [[[0, 1]]], [[0, 1]]),
+        # The first is a difference; 1 and 8 differ by what is known, so that each learns the other.
+        (MinFrequency(3), [[[0, 2, 3, 4], [1, 5, 6, 7]], [[2, 3, 4], [5, 6, 7, 8]]], [[0], [1], [8]]),
+        (MinFrequency(3), [[[0, 2, 3, 4], [1, 5, 6, 7]], [[2, 3, 4, 5, 6, 7]]], [[0], [1]]),
+        (MinFrequency(4), [[[0, 2, 3, 4], [1, 8, 5, 6, 7]], [[2, 3, 4, 5, 6, 7]]], [[0], [1, 8]]),
+        (MinFrequency(3), [[[0, 2, 3, 4], [1, 8, 5, 6, 7]], [[2, 3, 4, 5, 6, 7]]], []),
+        (PriorPosterior(10, 50), [[[0, 1, 2, 3, 4]]], []),  # 20 is left of 50: half of it is more than 5
+        (PriorPosterior(10, 20), [[[0, 1, 2, 3, 4]]], [[0, 1, 2, 3, 4]]),
+    ],
+)
+def test_the_attacker_by_rule(rule, sets, danger):
+    value = np.array([50, 50, *[10] * 7] if isinstance(rule, MinFrequency) else [50, 30, 8, 7, 5], float)
+    shown = [padded(one, len(value)) for one in sets]
+    found = in_danger(shown, value, np.arange(len(value)), [rule], 1, UNWATCHED)
     assert sorted({tuple(np.flatnonzero(one)) for one in found}) == [tuple(one) for one in danger]
 
 

@@ -34,10 +34,12 @@ _ALL_HAD = "you have had as many answers as you may; ask those again that you ha
 class AnsweringSource(ABC):
     """A source that was opened; several threads and processes may ask it.
 
-    ``checked`` and ``not_checked`` say what is looked at over all answers together, and what is not.
+    ``checked`` and ``not_checked`` say what is looked at over all answers together, and what is not; ``narrows`` says
+    whether a filter may be on a variable of the table itself.
     """
 
     method: ClassVar[str]
+    narrows: ClassVar[bool] = True
     checked: ClassVar[tuple[str, ...]]
     not_checked: ClassVar[tuple[str, ...]]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cellguard.argus import commands as c
-from cellguard.argus.batch_methods import METHODS
+from cellguard.argus.batch_methods import METHODS, Method
 from cellguard.argus.faults import BatchError, Fault
 from cellguard.argus.own_commands import parse_own
 from cellguard.argus.safety_rule import parse_safety_rule
@@ -173,8 +173,6 @@ def _suppress(here: Scanner, keyword: str) -> c.Command:
     if method not in METHODS:
         raise here.fault(f"unknown method {method!r}{did_you_mean(method, list(METHODS))}", position=start)
     known = METHODS[method]
-    if not known.is_done:
-        raise here.fault(f"{known.words} ({method}) is not done by this version", "use GH, MOD, OPT or NET", start)
     here.need("(", f"after {method}")
     table = here.whole("the number of the table")
     args = []
@@ -186,8 +184,26 @@ def _suppress(here: Scanner, keyword: str) -> c.Command:
             f"{method} takes {known.most + 1} arguments at most, and this has {len(args) + 1}", position=start
         )
     if table == 0 and not known.linked:
-        raise here.fault(f"{method} does not protect linked tables", "use MOD(0,...) or GH(0,...)", position=start)
-    return c.Suppress(here.line, here.text, method, table, tuple(args))
+        raise here.fault(f"{method} does not protect linked tables", _linked_cure(known), position=start)
+    return c.Suppress(here.line, here.text, method, table, tuple(args), _perturbation_table(here, known))
+
+
+def _linked_cure(known: Method) -> str:
+    if known.changes:
+        return "say it for each table; tables of one part are made together"
+    return "use MOD(0,...) or GH(0,...)"
+
+
+def _perturbation_table(here: Scanner, known: Method) -> str:
+    """Take the file of a method that reads one; of several only one of counts is read."""
+    if not known.file or here.done:
+        return ""
+    start, file = here.position, here.word("|")
+    if here.take("|"):
+        raise here.fault(
+            "perturbation tables of sums are not read from a batch", "write a job with magnitude_key", position=start
+        )
+    return file
 
 
 def _write_table(here: Scanner, keyword: str) -> c.Command:
@@ -195,9 +211,7 @@ def _write_table(here: Scanner, keyword: str) -> c.Command:
     table = here.whole("the number of the table")
     here.need(",", "after the number of the table")
     here.skip()
-    start, kind = here.position, here.whole("the format", among=tuple(KINDS))
-    if kind == 7:
-        raise here.fault("the format 7 is for the cell key method", "use one of 1 to 6", position=start)
+    kind = here.whole("the format", among=tuple(KINDS))
     here.need(",", "after the format")
     options = _options(here, kind)
     here.need(",", "after the options")
@@ -234,6 +248,7 @@ def _by_number(here: Scanner, kind: int, number: int, start: int) -> dict[str, b
         4: {"HL": one, "SE": two},
         5: {"SO": not one},
         6: {},
+        7: {},
     }
     if number > 3:
         raise here.fault(f"unknown options {number}", "write them as AS+SE+", position=start)

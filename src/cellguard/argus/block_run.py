@@ -13,8 +13,10 @@ from cellguard.argus import commands as c
 from cellguard.argus.batch_methods import METHODS
 from cellguard.argus.batch_parser import KINDS
 from cellguard.argus.blocks import Block, Settings, Specified
+from cellguard.argus.changing import change, changing, said_of
 from cellguard.argus.faults import placed
-from cellguard.argus.job_files import Asked
+from cellguard.argus.job_files import Asked, write_job
+from cellguard.argus.keyed_jobs import write_keyed_job
 from cellguard.argus.micro_tables import tables_of_records
 from cellguard.argus.outputs import Output, Outputs, endings
 from cellguard.argus.own_table import UNSAFE, ArgusTable
@@ -22,6 +24,7 @@ from cellguard.argus.protecting import protect
 from cellguard.argus.singletons import Options, options_of, with_singletons
 from cellguard.argus.statements import apply_statements
 from cellguard.argus.tab_tables import tables_of_files
+from cellguard.argus.tabulating import Records
 from cellguard.argus.writers.catalogue import SHOWS_HIDDEN, own_text, texts_of
 from cellguard.errors import CellguardError, InputError
 from cellguard.run_context import Event, Run
@@ -52,6 +55,7 @@ class BlockRun:
         self.batch, self.settings, self.block, self.number = batch, settings, block, number
         self.outputs, self.places, self.work = outputs, outputs.places, work
         self.tables: dict[int, ArgusTable] = {}
+        self.records: Records | None = None
         self.before: dict[int, ArgusTable] = {}
         self.proven: set[int] = set()
         self.previous = tuple(self._folder(own) for own in settings.previous)
@@ -76,7 +80,7 @@ class BlockRun:
 
     def _read(self) -> None:
         if self.block.micro:
-            made = tables_of_records(self.block, self.places, self.batch.tell, self.batch.within)
+            made, self.records = tables_of_records(self.block, self.places, self.batch.tell, self.batch.within)
         else:
             made = tables_of_files(self.block, self.places, self.batch.tell)
         for read, asked in zip(made, self.block.tables, strict=True):
@@ -104,6 +108,10 @@ class BlockRun:
                 f"Tables {', '.join(map(str, numbers))} are protected together, since one attacker may have all"
             )
         started = time.process_time()
+        if changing(commands):
+            self._change(commands, tables)
+            self._tell_seconds(started, self.batch.verdicts[numbers[0]])
+            return
         asked = self._asked(commands, numbers)
         audited = any(self._wants_intervals(number) for number in numbers)
         folder = self.work / f"{self.number}_{'_'.join(map(str, numbers))}"
@@ -125,9 +133,37 @@ class BlockRun:
             self.batch.verdicts[table.number] = done.outcome.verdict.text
             new = int(table.secondary.sum())
             self.batch.tell(f"Table {table.number}: {new:,} cells have been suppressed")
+        self._tell_seconds(started, done.outcome.verdict.text)
+
+    def _tell_seconds(self, started: float, verdict: str) -> None:
         seconds = time.process_time() - started
         self.batch.seconds += seconds
-        self.batch.tell(f"{done.outcome.verdict.text} ({seconds:.1f} CPU seconds)")
+        self.batch.tell(f"{verdict} ({seconds:.1f} CPU seconds)")
+
+    def _change(self, commands: Sequence[c.Suppress], tables: Sequence[ArgusTable]) -> None:
+        """Replace the figures of tables by those that a method publishes."""
+        if self.previous:
+            raise InputError("PREVIOUS is for methods that suppress; leave it out")
+        folder = self.work / f"{self.number}_{'_'.join(str(table.number) for table in tables)}"
+        folder.mkdir(mode=0o700)
+        with placed(self.block.name, commands[-1].line):
+            said = said_of(commands, self.settings, self.batch.tell)
+            if METHODS[commands[0].method].file:
+                files = {command.file for command in commands}
+                if len(files) > 1:
+                    raise InputError("tables that are published together have one perturbation table; name the same")
+                file = self.places.find(min(files)) if min(files) else None
+                job = write_keyed_job(tables, self.records, file, self.settings, folder)
+            else:
+                asked = replace(self._attack([t for t in self.block.tables if t.number in said]), changes=said)
+                job = write_job(tables, asked, folder)
+            done = change(tables, job, within=self._limit(commands), tell=self.batch.tell)
+        for table in done.tables:
+            self.tables[table.number] = table
+            self.proven.add(table.number)
+            self.batch.verdicts[table.number] = done.outcome.verdict.text
+            moved = int((table.value != table.original).sum())
+            self.batch.tell(f"Table {table.number}: {moved:,} figures have been changed")
 
     def _singletons(self, number: int, commands: Sequence[c.Suppress]) -> Options:
         mine = [command for command in commands if command.table in {0, number}]
@@ -178,9 +214,10 @@ class BlockRun:
             raise InputError(f"PREVIOUS: there is no folder {name!r}; name the output folder of an earlier run")
 
     def _limit(self, commands: Sequence[c.Suppress]) -> Run:
-        """Return a run that ends when the minutes of OPT are over."""
+        """Return a run that ends when the minutes of OPT or RND are over."""
         run = replace(self.batch.within, listen=self._heard)
-        minutes = [command.args[0] for command in commands if command.method == "OPT" and command.args]
+        said = [(command.args, METHODS[command.method].minutes) for command in commands]
+        minutes = [args[place] for args, place in said if 0 <= place < len(args)]
         if not minutes or min(minutes) <= 0:
             return run
         return replace(run, deadline=time.monotonic() + _MINUTE * max(minutes))
@@ -261,12 +298,15 @@ def _number(write: c.WriteTable | c.Own) -> int:
 
 
 def _shows_hidden(write: c.WriteTable) -> bool:
-    return SHOWS_HIDDEN[write.kind] or (write.kind != 1 and write.options["AS"])
+    true = write.kind == 7 and (write.options["AO"] or write.options["AD"])
+    return SHOWS_HIDDEN[write.kind] or true or (write.kind != 1 and write.options["AS"])
 
 
 def _words(command: c.Suppress, settings: Settings, tables: int) -> str:
     """Say which engine runs for a command."""
     name = f"{command.method} for {'all tables' if command.table == 0 else f'table {command.table}'}"
+    if METHODS[command.method].changes:
+        return f"{name}: {METHODS[command.method].words}"
     if command.method == "OPT":
         return f"{name}: the search for the optimum"
     if settings.classical and METHODS[command.method].engine:

@@ -54,6 +54,8 @@ class Settings:
     insiders: bool | None = None
     alternatives: bool = False
     previous: list[c.Own] = field(default_factory=list)
+    plain_keys: bool = False
+    unproven: bool = False
 
 
 @dataclass
@@ -114,6 +116,10 @@ def _take(plan: Plan, block: Block, own: c.Own) -> None:
             settings.insiders = first == "on"
         case "TABLES":
             settings.alternatives = first == "alternatives"
+        case "KEYS":
+            settings.plain_keys = first == "plain"
+        case "UNPROVEN":
+            settings.unproven = first == "accept"
         case "PREVIOUS":
             settings.previous.append(own)
         case "NONSTRUCTURAL":

@@ -93,6 +93,7 @@ class Suppress(Command):
     method: str
     table: int
     args: tuple[float, ...]
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ from cellguard.methods.suppress.spec import SuppressOptions
 from cellguard.microdata.rda import Variable
 from cellguard.pipeline import assess_job
 from cellguard.rules.assess import TableFindings
-from cellguard.rules.simple import MinFrequency
 from cellguard.table.apriori import State
 
 _MINUTES = 10
@@ -132,7 +131,7 @@ def _status(here: TableFindings, unsafe: np.ndarray[tuple[int], np.dtype[np.bool
     status = np.where(said.has(State.secondary), SECONDARY, status)
     few = np.zeros(len(here.table), bool)
     for rule, found in zip(here.rules, here.unsafe, strict=True):
-        few |= found & isinstance(rule, MinFrequency)
+        few |= found & (rule.conf_status == "A")  # too few contributors
     by_hand = said.has(State.must_suppress)
     return np.where(unsafe, np.where(by_hand, MANUAL, np.where(few, FREQ, RULE)), status).astype(np.int8)
 

@@ -36,13 +36,14 @@ _BELOW = 1.5  # how many times the smallest value lies above what the attacker t
 
 @dataclass(frozen=True)
 class Asked:
-    """What a job asks for beside its tables."""
+    """What a job asks for beside its tables; ``changes`` is what tables say whose figures are changed, by number."""
 
     engine: str | None = None
     effort: str = "normal"
     insiders: bool = False
     previous: Sequence[Path] = ()
     nonstructural: frozenset[int] = field(default_factory=frozenset)
+    changes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def write_job(tables: Sequence[ArgusTable], asked: Asked, folder: Path) -> Path:
@@ -56,7 +57,7 @@ def write_job(tables: Sequence[ArgusTable], asked: Asked, folder: Path) -> Path:
                 continue
             tree = _tree_of(tables, dimensions, name) or spanning.tree
             file = f"{names[name]}.csv"
-            _write_tree(tree, folder / file)
+            write_tree(tree, folder / file)
             job["dimensions"][names[name]] = {"parents": file, "total": tree.total}
         job["tables"].append(_table(table, [names[n] for n in dimensions[table.number]], asked, folder))
     attack: dict[str, Any] = {"insiders": asked.insiders}
@@ -109,7 +110,8 @@ def _names(names: Sequence[str]) -> dict[str, str]:
     return plain
 
 
-def _write_tree(tree: Hierarchy, path: Path) -> None:
+def write_tree(tree: Hierarchy, path: Path) -> None:
+    """Write the codes of a tree with their parents."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("code", "parent"))
@@ -139,11 +141,12 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
         columns |= dict(zip(tops, table.tops.T, strict=True))
         cells["top"] = tops
     columns["unsafe"] = ["yes" if unsafe else "no" for unsafe in table.unsafe.tolist()]
-    columns["status"] = _states(table, bool(direct))
+    changes = asked.changes.get(table.number)
+    columns["status"] = _states(table, bool(direct), changed=changes is not None)
     needs = np.where(table.unsafe, np.stack([table.lower, table.upper]), np.nan)
     columns |= {"need_lower": needs[0], "need_upper": needs[1]}
     cells |= {name: name for name in ("status", "need_lower", "need_upper")}
-    if not table.distant:
+    if not table.distant and changes is None:
         columns["cost"] = table.cost
         cells["cost"] = "cost"
     pq.write_table(pa.table(columns), folder / f"{table.name}.parquet")
@@ -152,6 +155,7 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
         protect["engine"] = asked.engine
     if table.distant:
         protect["cost"] = "distance"
+    protect = protect if changes is None else dict(changes)
     said: dict[str, Any] = {
         "name": table.name,
         "by": by,
@@ -185,9 +189,12 @@ def _direct_rules(table: ArgusTable, is_count: bool) -> list[dict[str, Any]]:
     return [r for r in rules_of(rule.respondents) if not is_count or "min_frequency" in r]
 
 
-def _states(table: ArgusTable, ruled: bool) -> list[str]:
-    """Return the manual state of each cell; where rules are applied again, what is safe all the same is waived."""
-    words = {PROTECTED: "must_publish", **dict.fromkeys(SECONDARIES, "secondary")}
+def _states(table: ArgusTable, ruled: bool, *, changed: bool) -> list[str]:
+    """Return the manual state of each cell; where rules are applied again, what is safe all the same is waived.
+
+    Where figures are changed nothing is suppressed, so what must be published is, and there are no secondaries.
+    """
+    words = {} if changed else {PROTECTED: "must_publish", **dict.fromkeys(SECONDARIES, "secondary")}
     if ruled:
         words |= {SAFE_MANUAL: "waived"} | ({SAFE: "waived"} if table.rule.missing_is_safe else {})
     return [words.get(status, "") for status in table.status.tolist()]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cellguard.argus import commands as c
+from cellguard.argus.batch_methods import METHODS
 from cellguard.argus.blocks import Block, Specified
 from cellguard.argus.costs import Cost, cost_of
 from cellguard.argus.faults import placed
@@ -31,8 +32,10 @@ from cellguard.table.table import rounding_of
 _YES, _NO = "yes", "no"
 
 
-def tables_of_records(block: Block, places: Places, tell: Callable[[str], None], run: Run) -> list[ArgusTable]:
-    """Read the records of a block, and make all of its tables."""
+def tables_of_records(
+    block: Block, places: Places, tell: Callable[[str], None], run: Run
+) -> tuple[list[ArgusTable], Records]:
+    """Read the records of a block, and make all of its tables; return these and the records."""
     first = block.tables[0]
     metadata = read_rda(places.find(first.metadata), elsewhere=True)
     records, decimals = _read(block, metadata, places.find(first.data), places, tell)
@@ -44,7 +47,7 @@ def tables_of_records(block: Block, places: Places, tell: Callable[[str], None],
             f"{int(made.unsafe.sum()):,} unsafe"
         )
         tables.append(made)
-    return tables
+    return tables, records
 
 
 def _read(
@@ -153,6 +156,10 @@ def _roles(
         for number, code in enumerate(wanted):
             columns[f"request {number}"] = pa.array([_YES if text == code else _NO for text in said])
         roles |= {f"request {number}": f"request {number}" for number in range(len(wanted))}
+    key = metadata.of_role("record_key")
+    if key is not None and any(METHODS[said.method].file for said in block.suppress):
+        columns["key of the record"] = pa.array(numbers_of(fields.column(key), (), file, key)[0])
+        roles["record_key"] = "key of the record"
     return roles
 
 

@@ -15,6 +15,8 @@ WORDS = {
     "TABLES": ("TABLES together | alternatives", "whether all tables are published, or one of them"),
     "NONSTRUCTURAL": ("NONSTRUCTURAL t", "empty cells of table t may be suppressed"),
     "PREVIOUS": ('PREVIOUS "FOLDER"', "an earlier release about the same respondents"),
+    "KEYS": ("KEYS plain | hashed", "how CKM looks noise up: by the sum of record keys as it is, or by a hash of it"),
+    "UNPROVEN": ("UNPROVEN refuse | accept", "whether CTA and CKM may publish what is not proven"),
     "AUDIT": ('AUDIT t, "FILE"', "write the exact interval of each suppressed cell of table t"),
     "PRIMARY": ('PRIMARY t, "FILE.hst"', "write the unsafe cells of table t as an a-priori file"),
 }
@@ -23,6 +25,8 @@ _CHOICES = {
     "EFFORT": ("quick", "normal", "best"),
     "INSIDERS": ("on", "off"),
     "TABLES": ("together", "alternatives"),
+    "KEYS": ("plain", "hashed"),
+    "UNPROVEN": ("refuse", "accept"),
 }
 
 

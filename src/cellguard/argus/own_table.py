@@ -42,8 +42,9 @@ class ArgusTable:
     """One table. ``codes`` has a column per spanning variable: positions in its tree.
 
     ``tops`` are the largest contributions to ``shadow``, which the rules look at; ``realized`` are the ends of the
-    attacker's intervals, if they were worked out. ``counted`` says whether anybody counted contributors: else
-    ``freq`` is 1. Values have ``decimals``, and are written with as many as the metadata declared.
+    attacker's intervals, if they were worked out; ``original`` are the true values where others are published.
+    ``counted`` says whether anybody counted contributors: else ``freq`` is 1. Values have ``decimals``, and are written
+    with as many as the metadata declared.
     """
 
     number: int
@@ -71,6 +72,7 @@ class ArgusTable:
     tolerance: float | None = None
     distant: bool = False
     declared: int | None = None
+    original: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.value)

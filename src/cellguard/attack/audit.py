@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -17,7 +18,7 @@ from cellguard.attack.deciding import Verdict, decide
 from cellguard.attack.insider_pairs import Hint
 from cellguard.attack.insiders import Inside, attack_inside
 from cellguard.attack.intervals import exact_moves
-from cellguard.errors import InputError
+from cellguard.errors import InputError, Spent
 from cellguard.proofs.pricing import widened
 from cellguard.proofs.problem import Grains, Problem, grains_of, pose
 from cellguard.protection import Requirements
@@ -62,6 +63,8 @@ class Audit(Streams):
         For which cells ``lower`` and ``upper`` are the true ends.
     inside
         What respondents can work out, if internal attackers were looked at.
+    unfinished
+        Whether the work allowed was done before internal attackers were looked at; the pattern is then not safe.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Audit(Streams):
     upper: FloatArray
     exact: BoolArray
     inside: Inside | None = None
+    unfinished: bool = False
 
     def __repr__(self) -> str:
         failing, undecided = int(self.failing.sum()), int(self.undecided.sum())
@@ -94,7 +98,7 @@ class Audit(Streams):
         """Safe only if every protection level is proven, and nothing that cannot be protected is in the set."""
         if self.failing.any() or (self.inside is not None and self.inside.failing):
             return "unsafe"
-        if self.undecided.any() or (self.inside is not None and self.inside.undecided):
+        if self.unfinished or self.undecided.any() or (self.inside is not None and self.inside.undecided):
             return "undecided"
         return "safe"
 
@@ -200,9 +204,12 @@ def audit(
     if insiders is None or judged.verdict != "safe":
         return judged
     here = run.during("auditing against respondents")
-    inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=here)
-    if coalition > 1 and not inside.failing and not inside.undecided:
-        inside = attack_together(inside, coalition, complete=complete)
+    try:
+        inside = attack_inside(judged.problem, judged.grains, needs, insiders, complete=complete, hints=hints, run=here)
+        if coalition > 1 and not inside.failing and not inside.undecided:
+            inside = attack_together(inside, coalition, complete=complete)
+    except Spent:
+        return replace(judged, unfinished=True)
     return replace(judged, inside=inside)
 
 
@@ -226,8 +233,9 @@ def _attack_outside(
     least, most = outer.least, outer.most
     exact = np.zeros(len(bounds.cells), bool)
     if intervals:
-        least, most = exact_moves(bounds, run=run.during("working out intervals"))
-        exact[:] = bounds is problem
+        with suppress(Spent):
+            least, most = exact_moves(bounds, run=run.during("working out intervals"))
+            exact[:] = bounds is problem
     lower, upper = attacker_ends(grains, bounds, n, least, most)
     sharp, failing = np.ones(n, bool), np.zeros(n, bool)
     listed = bounds.cells < n

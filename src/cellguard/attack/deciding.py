@@ -5,6 +5,7 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from cellguard.attack.integer_moves import whole_move
 from cellguard.attack.pooling import pool
 from cellguard.attack.unbounded_witnesses import move_freely
 from cellguard.attack.witness_ledger import WitnessLedger
+from cellguard.errors import Spent
 from cellguard.proofs.chunks import Chunk, Task, cut_tasks, in_parallel
 from cellguard.proofs.exact import exact_move, tight_move
 from cellguard.proofs.moves import Move
@@ -73,6 +75,17 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     for move in before:
         ledger.credit(reduction.apply(move))
     ledger.tell(run)
+    with suppress(Spent):  # what is proven and refuted by then is so
+        _settle(ledger, least, most, run)
+    low, high = reduction.cell_ends(least, most)
+    failing = _beyond(problem, low, high)
+    proven = ~_beyond(problem, *reduction.cell_ends(-ledger.down.astype(float), ledger.up.astype(float)))
+    return Verdict(failing, ~failing & ~proven, low, high, ledger.moves, reduction)
+
+
+def _settle(ledger: WitnessLedger, least: FloatArray, most: FloatArray, run: Run) -> None:
+    """Prove what can be proven, and narrow ``least`` and ``most`` where a level is refuted."""
+    reduction = ledger.reduction
     run.check()
     move_freely(ledger, run=run)
     circle_counts(ledger, run=run)
@@ -84,10 +97,6 @@ def decide(problem: Problem, *, before: Sequence[Move] = (), run: Run) -> Verdic
     for v, sign in pool_counts(ledger, run=run):
         (most if sign > 0 else least)[v] = 0.0
     _probe(ledger, least, most, run)
-    low, high = reduction.cell_ends(least, most)
-    failing = _beyond(problem, low, high)
-    proven = ~_beyond(problem, *reduction.cell_ends(-ledger.down.astype(float), ledger.up.astype(float)))
-    return Verdict(failing, ~failing & ~proven, low, high, ledger.moves, reduction)
 
 
 def propagated(problem: Problem) -> Propagated:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,16 @@ class ExternalTotals:
 NO_TOTALS = ExternalTotals(sp.csr_array((0, 0)), np.zeros(0))
 
 
-def read_external_totals(path: str | Path | object, tables: TableSet) -> ExternalTotals:
+@dataclass(frozen=True, eq=False)
+class NamedTotal:
+    """A total as a file names it: cells of a table, by its number, that add up to it; ``value`` is NaN if not given."""
+
+    table: int
+    cells: Positions
+    value: float
+
+
+def read_named_totals(path: str | Path | object, tables: Sequence[Table]) -> list[NamedTotal]:
     """Read totals that an attacker has: dimension columns, and any of ``table``, ``value``.
 
     The column of a dimension that is itself called ``table`` or ``value`` is called ``by:table`` or ``by:value``.
@@ -49,29 +59,43 @@ def read_external_totals(path: str | Path | object, tables: TableSet) -> Externa
         wanted = source.text("table").to_pylist()
     else:
         wanted = [_with_dimensions(tables, about)] * len(source)
-    sums = []
+    totals = []
     for name in dict.fromkeys(wanted):
-        table = tables[str(name)]
-        number = tables.index(table.name)
+        number = _named(str(name), tables)
+        table = tables[number]
         by = find_columns(source, {d.name: d for d in table.dimensions}, fixed=_FIXED)
         codes, keep = read_codes(source, by)
         for row in [i for i, n in enumerate(wanted) if n == name and keep[i]]:
             cells = _below(table, [int(c[row]) for c in codes])
             if not len(cells):
                 raise InputError(f"{source.place.row(row)}: table {table.name!r} has no cells for this total")
-            sums.append((row, tables.cells_of[number][cells]))
-    sums.sort(key=lambda item: item[0])
-    rows = np.repeat(np.arange(len(sums)), [len(c) for _, c in sums])
-    columns = np.concatenate([c for _, c in sums])
+            totals.append((row, NamedTotal(number, cells, float(value[row]))))
+    totals.sort(key=lambda item: item[0])
+    return [total for _, total in totals]
+
+
+def read_external_totals(path: str | Path | object, tables: TableSet) -> ExternalTotals:
+    """Read totals that an attacker has as sums of the distinct cells of linked tables, see `read_named_totals`."""
+    totals = read_named_totals(path, tables.tables)
+    sums = [tables.cells_of[total.table][total.cells] for total in totals]
+    rows = np.repeat(np.arange(len(sums)), [len(c) for c in sums])
+    columns = np.concatenate([np.zeros(0, np.intp), *sums]).astype(np.intp)
     matrix = sp.csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(sums), len(tables)))
-    return ExternalTotals(matrix, value[[row for row, _ in sums]])
+    return ExternalTotals(matrix, np.array([total.value for total in totals], float))
 
 
-def _with_dimensions(tables: TableSet, names: list[str]) -> str:
-    for table in tables.tables:
+def _named(name: str, tables: Sequence[Table]) -> int:
+    names = [table.name for table in tables]
+    if name not in names:
+        raise InputError(f"known: no table {name!r}{did_you_mean(name, names)}")
+    return names.index(name)
+
+
+def _with_dimensions(tables: Sequence[Table], names: list[str]) -> str:
+    for table in tables:
         if set(all_headed((d.name for d in table.dimensions), _FIXED)) == set(names):
             return table.name
-    known = [", ".join(all_headed((d.name for d in t.dimensions), _FIXED)) for t in tables.tables]
+    known = [", ".join(all_headed((d.name for d in t.dimensions), _FIXED)) for t in tables]
     raise InputError(
         f"known: no table has exactly the dimensions {', '.join(names)}{did_you_mean(', '.join(names), known)}"
     )

@@ -6,28 +6,13 @@ contributor who needs more or less than that has asks of its own, and is left ou
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from cellguard.arrays import IntArray, LongArray, Positions
+from cellguard.arrays import LongArray, Positions
 from cellguard.attack.insider_knowledge import ANYBODY, OUTSIDER, InsiderKnowledge
 from cellguard.attack.insider_system import InsiderSystem
+from cellguard.attack.kernel_layout import Asks
 from cellguard.proofs.levels import Levels
-
-
-class Asks(NamedTuple):
-    """Ask k: ``cell[k]`` must be able to move by ``need[k]``, up (``way`` 1), down (-1) or either way (0).
-
-    ``who`` is against whom, -1 for any respondent without an ask of its own, and -2 for outsiders, who know nothing.
-    Asks are sorted by cell; those of cell c are ``start[c]`` to ``start[c + 1]``.
-    """
-
-    start: LongArray
-    cell: IntArray
-    way: IntArray
-    need: LongArray
-    who: IntArray
 
 
 def asks_of(system: InsiderSystem) -> Asks:

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from cellguard.arrays import BoolArray, IntArray, LongArray, Positions
 from cellguard.attack import insider_coverage_kernel as kernel
-from cellguard.attack.insider_asks import Asks, asks_of
+from cellguard.attack.insider_asks import asks_of
 from cellguard.attack.insider_knowledge import ANYBODY
 from cellguard.attack.insider_pairs import Pair
 from cellguard.attack.insider_system import InsiderSystem
+from cellguard.attack.kernel_layout import Asks
 
 LARGEST_CIRCUIT = 1_000  # smallest steps of a circuit's cells; beyond, values are residues of a prime
 _LENGTHS = 6  # of one circuit that are tried, beyond those that only its singletons notice

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
 from cellguard.arrays import LongArray, Positions
 from cellguard.attack.insider_pairs import Hint
+from cellguard.proofs.made_items import MadeItems
 from cellguard.proofs.moves import Move
 from cellguard.proofs.stack import Stack
 
 
 @dataclass(frozen=True, eq=False)
-class Hints(Sequence[Hint]):
+class Hints(MadeItems[Hint]):
     """Moves, and the unsafe cells that each helps to prove: those of move k are ``helped`` from ``start[k]`` on.
 
     >>> hints = Hints.of([Hint(Move(np.array([0, 3]), np.array([1, -1]), 2), np.array([3]))])
@@ -39,15 +39,8 @@ class Hints(Sequence[Hint]):
     def __len__(self) -> int:
         return len(self.stack)
 
-    @overload
-    def __getitem__(self, number: int) -> Hint: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Hint]: ...
-    def __getitem__(self, number: int | slice) -> Hint | Sequence[Hint]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
-        if not 0 <= number < len(self):
-            raise IndexError(number)
+    def item(self, number: int) -> Hint:
+        """Return one hint."""
         return Hint(self.stack[number], self.helped[self.start[number] : self.start[number + 1]])
 
     @property
@@ -93,7 +86,7 @@ class Hints(Sequence[Hint]):
 
 
 @dataclass(frozen=True, eq=False)
-class MoveList(Sequence[Move]):
+class MoveList(MadeItems[Move]):
     """Moves in flat arrays, to be gone through one by one."""
 
     stack: Stack
@@ -101,13 +94,6 @@ class MoveList(Sequence[Move]):
     def __len__(self) -> int:
         return len(self.stack)
 
-    @overload
-    def __getitem__(self, number: int) -> Move: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Move]: ...
-    def __getitem__(self, number: int | slice) -> Move | Sequence[Move]:
-        if isinstance(number, slice):
-            return [self.stack[i] for i in range(*number.indices(len(self)))]
-        if not 0 <= number < len(self):
-            raise IndexError(number)
+    def item(self, number: int) -> Move:
+        """Return one move."""
         return self.stack[number]

@@ -7,7 +7,6 @@ A move of merged cells is a move of all cells behind them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,38 +14,13 @@ from scipy.sparse.csgraph import connected_components
 
 from cellguard.arrays import BoolArray, IntArray, LongArray, Positions
 from cellguard.attack.insider_knowledge import InsiderKnowledge
+from cellguard.attack.kernel_layout import Known, Rows
 from cellguard.proofs.problem import Problem
 from cellguard.proofs.scale import UNLIMITED
 from cellguard.proofs.stack import Stack
 from cellguard.table.relations import distinct_rows
 
 LIMIT = 2**61  # grains: rooms beyond are cut off, so that sums of two fit into int64
-
-
-class Rows(NamedTuple):
-    """A sparse integer matrix by columns: in which relations each cell is."""
-
-    start: LongArray
-    row: IntArray
-    value: LongArray
-
-
-class Known(NamedTuple):
-    """What insiders know of each merged cell; see `InsiderKnowledge`. ``calm`` is unlimited for signed cells.
-
-    ``knowing`` is who notices any move of the cell, ``owner`` who need not be kept from estimating it.
-    """
-
-    up: LongArray
-    floor: LongArray
-    calm: LongArray
-    value: LongArray
-    knowing: LongArray
-    owner: LongArray
-    start: LongArray
-    who: IntArray
-    amount: LongArray
-    whole: BoolArray
 
 
 @dataclass(frozen=True, eq=False)

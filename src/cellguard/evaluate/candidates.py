@@ -96,6 +96,13 @@ def parse_policies(
         tuple(map(parse_written, filter(str.strip, one.split(";")))) for one in rules
     ]
     sets = sets or [None]
+    for option, given, method in (
+        ("noise", noises, "perturb"),
+        ("cost", costs, "suppress"),
+        ("effort", efforts, "suppress"),
+    ):
+        if given and method not in names:
+            raise InputError(f"`--{option}` is for {method}, which is not compared; name it, as `--methods {method}`")
     ways = [
         {key: word for key, word in (("cost", cost), ("effort", effort)) if word}
         for cost in costs or [""]

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Send
 
 from cellguard.errors import InputError
+from cellguard.words.retell import retell
 
 LOOPBACK = "127.0.0.1"
 POLICY = (
@@ -77,10 +78,10 @@ def other_host(request: Request, hosts: Collection[str]) -> Response | None:
 def too_large(request: Request, most: int) -> Response | None:
     """Return the answer to a question of more than so many bytes, or one that does not say how long it is."""
     if "transfer-encoding" in request.headers:
-        return JSONResponse({"error": "say how long the request is"}, 411)
+        return JSONResponse({"error": retell("say how long the request is")}, 411)
     told = request.headers.get("content-length", "0")
     if not (told.isascii() and told.isdecimal()) or int(told[:12]) > most:
-        return JSONResponse({"error": f"this is larger than {most:,} bytes"}, 413)
+        return JSONResponse({"error": retell(f"this is larger than {most:,} bytes")}, 413)
     return None
 
 

@@ -85,7 +85,13 @@ def read_earlier(job: Job) -> list[Earlier]:
             called = f"earlier{number}.{table.name}"
             called = called if len(called) <= LONGEST else f"earlier{number}.{place}"
             tables.append(Earlier(_fixed(replace(table, name=called), seen), tuple(rules)))
-    return tables
+    return _on_one(tables)
+
+
+def _on_one(earlier: list[Earlier]) -> list[Earlier]:
+    """Return tables over the union of their codes: each release has those of its own populations."""
+    united = unite_dimensions([[one.table] for one in earlier])
+    return [replace(one, table=on_dimensions(one.table, united)) for one in earlier]
 
 
 def _read(job: Job, name: str) -> ReadFolder:

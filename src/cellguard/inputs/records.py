@@ -16,7 +16,7 @@ from cellguard.job.jobfile import Job
 from cellguard.job.specs import MicrodataSpec, TableSpec
 from cellguard.microdata.address import is_remote
 from cellguard.microdata.checked import Checked, check_codes, check_records, first_negative
-from cellguard.microdata.grouped import COUNT
+from cellguard.microdata.grouped import COUNT, Grouped
 from cellguard.microdata.nesting import nested_hierarchy
 from cellguard.microdata.rda import Metadata, OutsideFile, read_code_list, read_rda
 from cellguard.microdata.roles import MISSING_CODE, Missing, Roles
@@ -114,6 +114,14 @@ class JobRecords:
         edges = [Edge(code, hierarchy.parent_of(code) or "") for code in hierarchy.codes]
         grown = grow([*edges, *(Edge(code, hierarchy.total) for code in extra)], labels=hierarchy.labels)
         return replace(grown, hushed=hierarchy.hushed)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRecords:
+    """Records that were read and summed before, which a job may hold in place of its file. Confidential."""
+
+    records: JobRecords
+    grouped: Grouped
 
 
 def read_records(job: Job) -> JobRecords | None:

@@ -30,7 +30,7 @@ from cellguard.inputs.populations import (
     with_population,
     with_populations,
 )
-from cellguard.inputs.records import JobRecords, column_of, read_records, record_files
+from cellguard.inputs.records import HeldRecords, JobRecords, column_of, read_records, record_files
 from cellguard.job.dimension_specs import AlsoSpec, DimensionSpec, RecodeSpec
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import CellsSpec, TableSpec
@@ -93,10 +93,14 @@ def _build_tables(job: Job, earlier: list[Earlier], run: Run, keyed: Keyed | Non
     _refuse_missing(job)
     check_identity(job)
     sources = {spec.name: _open(job, spec, spec.cells) for spec in job.tables if spec.cells}
-    records = read_records(job)
+    held = None if job.microdata is None else job.held.get(job.microdata.source)
+    records = held.records if isinstance(held, HeldRecords) else read_records(job)
     dimensions = build_dimensions(job, sources, records)
     job = with_differences(job, dimensions, _present(job, dimensions, records), earlier)
-    grouped = None if records is None else group_records(records.checked, run=run)
+    if isinstance(held, HeldRecords):
+        grouped: Grouped | None = held.grouped
+    else:
+        grouped = None if records is None else group_records(records.checked, run=run)
     if grouped is not None and records is not None and keyed is not None:
         grouped = keyed(grouped, records.checked)
     if grouped is not None:

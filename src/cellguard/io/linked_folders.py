@@ -67,8 +67,8 @@ def unite_dimensions(sets: Sequence[Sequence[Table]]) -> dict[str, Dimension]:
     united: dict[str, Dimension] = {}
     for tables in sets:
         for dimension in {d.name: d for t in tables for d in t.dimensions}.values():
-            known = united.get(dimension.name)
-            united[dimension.name] = dimension if known is None else unite(known, dimension)
+            known = united.get(dimension.name, dimension)
+            united[dimension.name] = known if known is dimension else unite(known, dimension)
     return united
 
 

@@ -300,7 +300,10 @@ class TableSpec(Spec):
         if self.cells and self.survey:
             raise ValueError("`survey` goes with tables from records; ready-made cells have no weights")
         if self.cells and self.negative:
-            raise ValueError("`negative` goes with tables from records; of ready-made cells name the column of `sizes`")
+            raise ValueError(
+                "`negative` goes with tables from records; of ready-made cells name the columns of the sums above and "
+                "below 0, as `cells: {positive: up, negative: down}`, or that of `sizes`"
+            )
         if self.value == "count" and self.negative:
             raise ValueError("`negative` is for sums; counts are never negative")
         if self.value == "count" and self.cells and self.cells.count is None:

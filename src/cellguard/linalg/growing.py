@@ -13,7 +13,6 @@ New rows are sums of the parts of a partition: everything is worked out for the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,41 +20,12 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from cellguard.arrays import FloatArray, LongArray
+from cellguard.linalg.layers import Ints, Rows
+from cellguard.linalg.triangle import Triangle
 
 SAMPLES = 8
 FEW_PARTS = 256  # up to so many, what they have in common with the rows before is solved for once and for all
 TOLERANCE = 1e-11  # of the squared distance of a row from those before, as a share of its squared length
-Ints = np.ndarray[Any, np.dtype[np.int32]]
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """The rows so far in coordinates: the row and the unknown of each entry, all of which are 1."""
-
-    row: Ints
-    unknown: Ints
-    rows: int
-
-    @classmethod
-    def none(cls) -> Entries:
-        """Return no rows."""
-        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
-
-    def joined(self, leaf: Ints, chosen: sp.csr_array) -> Entries:
-        """Return these and the ``chosen`` sums of parts, ``leaf`` being the part of each unknown (-1: none)."""
-        at = sp.csc_array(chosen)
-        known = np.flatnonzero(leaf >= 0)
-        many = np.diff(at.indptr)[leaf[known]]
-        unknown = np.repeat(known, many).astype(np.int32)
-        start = np.repeat(at.indptr[leaf[known]] - (np.cumsum(many) - many), many)
-        row = at.indices[start + np.arange(len(start))].astype(np.int32) + np.int32(self.rows)
-        return Entries(
-            np.concatenate([self.row, row]), np.concatenate([self.unknown, unknown]), self.rows + chosen.shape[0]
-        )
-
-    def matrix(self, unknowns: int) -> sp.csr_array:
-        """Return the 0/1 matrix."""
-        return sp.csr_array((np.ones(len(self.row)), (self.row, self.unknown)), shape=(self.rows, unknowns))
 
 
 class Growing:
@@ -64,36 +34,21 @@ class Growing:
     def __init__(self, scale: FloatArray, worlds: FloatArray) -> None:
         self.scale, self.worlds = scale, worlds
         self.squares = scale * scale
-        self.rank = 0
-        self._held: FloatArray = np.zeros(0)
-        self.lower: FloatArray = self._held.reshape((0, 0), order="F")
+        self.lower = Triangle()
+
+    @property
+    def rank(self) -> int:
+        """How many rows there are."""
+        return self.lower.rank
 
     def solve(self, right: FloatArray, *, transposed: bool = False) -> FloatArray:
         """Return L^-1 times a matrix, or L'^-1."""
-        if not self.rank:
-            return right
-        if transposed:
-            return np.asarray(solve_triangular(self.lower, right, lower=True, trans=1, check_finite=False))
-        return np.asarray(solve_triangular(self.lower, right, lower=True, check_finite=False))
+        return self.lower.solve(right, transposed=transposed)
 
     def add(self, old: FloatArray, own: FloatArray, worlds: FloatArray) -> None:
         """Take in rows: their part of the factor against the rows before and their own, and the worlds after them."""
-        rank, more = self.rank, self.rank + len(own)
+        self.lower.add(old, own)
         self.worlds = worlds
-        if more == rank:
-            return
-        # The factor is in one piece, since solving with a part of it would copy it every time. It grows where it is:
-        # beside a second one it would take twice the memory. Columns move to their places from the last to the first.
-        self.lower = np.zeros((0, 0))
-        self._held.resize(more * more, refcheck=False)
-        for column in range(rank - 1, 0, -1):
-            self._held[column * more : column * more + rank] = self._held[column * rank : (column + 1) * rank].copy()
-            self._held[column * more - (more - rank) : column * more] = 0
-        grown = self._held.reshape((more, more), order="F")
-        grown[rank:, :rank] = old.T
-        grown[:rank, rank:] = 0
-        grown[rank:, rank:] = own
-        self.lower, self.rank = grown, more
 
 
 @dataclass(eq=False)
@@ -118,13 +73,10 @@ class Parts:
             self.back = self.base.solve(self.against, transposed=True)
 
     @classmethod
-    def of(cls, base: Growing, entries: Entries, leaf: Ints, many: int) -> Parts:
+    def of(cls, base: Growing, rows: Rows, leaf: Ints, many: int) -> Parts:
         """Return the parts, ``leaf`` being that of each unknown (-1: in none)."""
         part = np.where(leaf < 0, many, leaf).astype(np.int64)
-        key = entries.row.astype(np.int64) * (many + 1) + part[entries.unknown]
-        gram = np.asarray(np.bincount(key, base.squares[entries.unknown], entries.rows * (many + 1)), float)
-        gram = np.asfortranarray(gram.reshape(entries.rows, many + 1)[:, :many])
-        against = base.solve(gram)
+        against = base.solve(rows.common(base.squares, leaf, many))
         own = np.asarray(np.bincount(part, base.squares, many + 1)[:many], float)
         left = np.diag(own) - against.T @ against
         columns = [np.bincount(part, base.scale * world, many + 1)[:many] for world in base.worlds.T]
@@ -173,10 +125,10 @@ class Extension:
         first = solve_triangular(self.own, right, lower=True, check_finite=False)
         return np.asarray(solve_triangular(self.own, first, lower=True, trans=1, check_finite=False))
 
-    def project(self, entries: sp.csr_array, leaf: Ints, seen: FloatArray, worlds: FloatArray) -> FloatArray:
+    def project(self, rows: Rows, leaf: Ints, seen: FloatArray, worlds: FloatArray) -> FloatArray:
         """Return worlds, which the rows before do not see, as the new rows do not see them either.
 
-        ``seen`` is what the parts see of them, and ``entries`` the matrix of the rows before.
+        ``seen`` is what the parts see of them.
         """
         base = self.parts.base
         share = self.inner(np.asarray(self.chosen @ seen))
@@ -186,27 +138,26 @@ class Extension:
         if base.rank and len(self.own):
             ready = self.parts.back
             back = base.solve(self.against @ share, transposed=True) if ready is None else ready @ by_part
-            change = change - entries.T @ back
+            change = change - rows.spread(back)
         return np.asarray(worlds - base.scale[:, None] * change)
 
-    def coordinates(self, matrix: sp.csr_array, leaf: Ints, sums: sp.csc_array) -> tuple[FloatArray, FloatArray]:
+    def coordinates(self, rows: Rows, leaf: Ints, sums: sp.csc_array) -> tuple[FloatArray, FloatArray]:
         """Return L^-1 A D c for some sums c of unknowns, one per column: against the rows before, and the new ones."""
         base = self.parts.base
         scaled = sp.csc_array(sp.diags_array(base.scale) @ sums)
-        old = base.solve(np.asarray((matrix @ scaled).todense(), order="F"))
+        old = base.solve(rows.seen(scaled))
         rest = np.asarray(self.chosen @ self._inside(leaf, scaled)) - self.against.T @ old
         if not len(self.own):
             return old, rest
         return old, np.asarray(solve_triangular(self.own, rest, lower=True, check_finite=False))
 
-    def _new_coordinates(self, matrix: sp.csr_array, leaf: Ints, sums: sp.csc_array) -> FloatArray:
+    def _new_coordinates(self, rows: Rows, leaf: Ints, sums: sp.csc_array) -> FloatArray:
         """Return the second part of `coordinates`, without solving with the rows before if the parts are ready."""
         back = self.parts.back
         if back is None or not len(self.own):
-            return self.coordinates(matrix, leaf, sums)[1]
+            return self.coordinates(rows, leaf, sums)[1]
         scaled = sp.csc_array(sp.diags_array(self.parts.base.scale) @ sums)
-        seen = np.asarray((matrix @ scaled).todense())
-        rest = np.asarray(self.chosen @ (self._inside(leaf, scaled) - back.T @ seen))
+        rest = np.asarray(self.chosen @ (self._inside(leaf, scaled) - back.T @ rows.seen(scaled)))
         return np.asarray(solve_triangular(self.own, rest, lower=True, check_finite=False))
 
     def _inside(self, leaf: Ints, scaled: sp.csc_array) -> FloatArray:
@@ -216,15 +167,15 @@ class Extension:
         np.add.at(inside, (leaf[scaled.indices], column), scaled.data)
         return inside[:-1]
 
-    def leverage(self, matrix: sp.csr_array, leaf: Ints, unknowns: LongArray) -> FloatArray:
+    def leverage(self, rows: Rows, leaf: Ints, unknowns: LongArray) -> FloatArray:
         """Return P_tt of some unknowns, with the new rows."""
-        old, new = self.coordinates(matrix, leaf, _one_by_one(unknowns, matrix.shape[1]))
+        old, new = self.coordinates(rows, leaf, _one_by_one(unknowns, rows.unknowns))
         return np.asarray(1 - (old * old).sum(axis=0) - (new * new).sum(axis=0))
 
-    def projected(self, matrix: sp.csr_array, leaf: Ints, unknowns: LongArray) -> FloatArray:
+    def projected(self, rows: Rows, leaf: Ints, unknowns: LongArray) -> FloatArray:
         """Return P e_t of some unknowns, one column each: the world that moves t most for its length."""
         base, many = self.parts.base, self.parts.left.shape[0]
-        old, new = self.coordinates(matrix, leaf, _one_by_one(unknowns, matrix.shape[1]))
+        old, new = self.coordinates(rows, leaf, _one_by_one(unknowns, rows.unknowns))
         own = np.zeros((many + 1, len(unknowns)))
         if len(self.own):
             share = np.asarray(solve_triangular(self.own, new, lower=True, trans=1, check_finite=False))
@@ -232,14 +183,14 @@ class Extension:
             own[:many] = self.chosen.T @ share
         change = own[leaf]
         if base.rank:
-            change = change + matrix.T @ base.solve(old, transposed=True)
+            change = change + rows.spread(base.solve(old, transposed=True))
         world = -base.scale[:, None] * change
         world[unknowns, np.arange(len(unknowns))] += 1
         return np.asarray(world)
 
-    def taking_part(self, matrix: sp.csr_array, leaf: Ints, sums: sp.csc_array) -> FloatArray:
+    def taking_part(self, rows: Rows, leaf: Ints, sums: sp.csc_array) -> FloatArray:
         """Return how much each new row has to do with what all rows tell of some sums: rows by sums."""
-        new = self._new_coordinates(matrix, leaf, sums)
+        new = self._new_coordinates(rows, leaf, sums)
         if not len(self.own):
             return new
         share = np.asarray(solve_triangular(self.own, new, lower=True, trans=1, check_finite=False))

@@ -7,6 +7,8 @@ on earlier rows and is skipped; a pivot that is 0 by chance is cured by another 
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -26,6 +28,21 @@ Residues = npt.NDArray[np.int64]
 PRIMES = (8388593, 8388587, 8388581, 8388571, 8388547, 8388539, 8388473, 8388461)
 _BLOCK = 64
 _ATTEMPTS = 20
+_LARGEST = 2**23  # above all PRIMES
+
+
+def secret_prime() -> int:
+    """Return a prime that nobody can guess, of the size of ``PRIMES``.
+
+    Somebody who chooses the rows of a system can make a known prime divide what they tell, so that it is not seen.
+
+    >>> 2**22 < secret_prime() < 2**23
+    True
+    """
+    while True:
+        some = _LARGEST // 2 + 1 + 2 * secrets.randbelow(_LARGEST // 4)
+        if all(some % divisor for divisor in range(3, math.isqrt(some) + 1, 2)):
+            return some
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from cellguard.job.jobfile import Job
 from cellguard.pipeline.folders import verify_if_possible
 from cellguard.pipeline.job_folder import JobFolder, RunFolder
 from cellguard.pipeline.jobs import run as run_job
+from cellguard.pipeline.people import plain_name, same_person
 from cellguard.run_context import Run
 
 MAKER, CHECKER = "maker", "checker"
@@ -136,7 +137,7 @@ def decide(folder: JobFolder, what: str, number: int, reason: str, *, who: str, 
         said["digest"] = run.digest
     if what == ACCEPT and standing is not None:
         makers = {standing.who, standing.asked.who if standing.asked else standing.who}
-        if who.casefold() in {name.casefold() for name in makers}:
+        if any(same_person(plain_name(who), maker) for maker in makers):
             raise InputError(f"{who} made this output; somebody else must accept it")
         _refuse_unproven(run)
     return folder.record.add(what, who=who, role=role, said=said)

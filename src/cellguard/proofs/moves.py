@@ -7,14 +7,15 @@ at least: only these count for a protection level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cellguard.arrays import LongArray, Positions
+from cellguard.proofs.made_items import MadeItems
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Move:
         return np.sign(self.n) * (np.abs(self.n) // self.denominator)
 
 
-class MoveStore(Sequence[Move]):
+class MoveStore(MadeItems[Move]):
     """Moves that are only ever added to, one after the other in flat arrays that grow: 12 bytes per variable moved.
 
     >>> store = MoveStore([Move(np.array([0, 3]), np.array([1, -1]), 2)])
@@ -87,15 +88,8 @@ class MoveStore(Sequence[Move]):
     def __len__(self) -> int:
         return len(self._denominator)
 
-    @overload
-    def __getitem__(self, number: int) -> Move: ...
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Move]: ...
-    def __getitem__(self, number: int | slice) -> Move | Sequence[Move]:
-        if isinstance(number, slice):
-            return [self[i] for i in range(*number.indices(len(self)))]
-        if not 0 <= number < len(self):
-            raise IndexError(number)
+    def item(self, number: int) -> Move:
+        """Return one move."""
         part = slice(self._start[number], self._start[number + 1])
         return Move(self._variables[part].astype(np.intp), self._n[part], self._denominator[number])
 

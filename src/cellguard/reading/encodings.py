@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import shutil
 from collections.abc import Iterator
+from glob import has_magic
 from pathlib import Path
 
 from cellguard.errors import InputError, file_name
@@ -22,6 +23,11 @@ _OTHERS = {
     b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
 }
 
+_SEVERAL = (
+    "; one file is read here: make one of several, as DuckDB does by COPY (FROM '*.parquet') TO 'all.parquet', or ask "
+    "in Python, where cg.protect takes the pattern itself"
+)
+
 
 def check_readable(path: Path) -> None:
     """Refuse what is no file that can be read: not there, a folder, a link that leads nowhere, or forbidden."""
@@ -32,7 +38,8 @@ def check_readable(path: Path) -> None:
             raise InputError(f"{str(path)!r} is a link that leads nowhere; check where its file is")
         if not path.is_file():
             home = "; ~ is not taken for your home folder here, so write that out" if "~" in Path(path).parts else ""
-            raise InputError(f"no file {str(path)!r}; check its name and its folder{home}")
+            cure = _SEVERAL if has_magic(str(path)) else home
+            raise InputError(f"no file {str(path)!r}; check its name and its folder{cure}")
         path.open("rb").close()
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror}; check its permissions") from None

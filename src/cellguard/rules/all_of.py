@@ -58,6 +58,12 @@ class All(Rule):
         return tuple(fact for rule in self.rules for fact in rule.facts)
 
     @property
+    def optional(self) -> tuple[Fact, ...]:
+        """What none of the rules needs."""
+        needed = {fact for rule in self.rules for fact in rule.facts if fact not in rule.optional}
+        return tuple(fact for fact in self.facts if fact not in needed)
+
+    @property
     def nonnegative(self) -> bool:  # type: ignore[override]
         """Whether any of the rules needs contributions that are not negative."""
         return any(rule.nonnegative for rule in self.rules)

@@ -248,7 +248,8 @@ def _listed(rules: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
 
 def _missing(table: Table, rule: Rule) -> str | None:
     """Describe which fact of a rule a table lacks, and how to give it."""
-    missing = table.facts.missing(rule.facts)
+    optional = () if table.origin == "records" else rule.optional
+    missing = table.facts.missing(fact for fact in rule.facts if fact not in optional)
     only_marks = table.facts.missing(fact for fact in rule.facts if isinstance(fact, Mark))
     if missing and table.origin == "records" and not only_marks:
         return (

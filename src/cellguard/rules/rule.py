@@ -105,6 +105,11 @@ class Rule(ABC):
     def facts(self) -> tuple[Fact, ...]:
         """The facts that the rule looks at."""
 
+    @property
+    def optional(self) -> tuple[Fact, ...]:
+        """Those of its facts without which the rule judges ready-made cells all the same, and then more strictly."""
+        return ()
+
     @abstractmethod
     def sensitivity(self, cells: Facts) -> FloatArray:
         """Return how far each cell is beyond the rule's limit."""

@@ -40,11 +40,17 @@ def variance_ratio(cells: Facts, h: int) -> FloatArray:
 
     1 where all are equal, NaN where fewer than two are left. Above 1 it tells nothing.
     """
-    squares, n = cells[Squares(h)], count_of(cells)
+    squares, n = _column(cells, Squares(h), h + 1), count_of(cells)
     rest = np.divide(squares[:, h], n - h - 1, out=np.full(len(n), np.nan), where=n - h >= 2)
     whole = np.divide(squares[:, 0], n - 1, out=np.zeros(len(n)), where=n >= 2)
     ones = np.where(np.isnan(rest), np.nan, 1.0)
     return np.divide(rest, whole, out=ones, where=(whole > 0) & ~np.isnan(rest))
+
+
+def _column(cells: Facts, fact: Fact, width: int) -> FloatArray:
+    """Return the column of a fact, NaN where ready-made cells do not have it."""
+    known = cells.get(fact)
+    return np.full((len(cells.total), width), np.nan) if known is None else np.asarray(known, float)
 
 
 def quantile_ratio(cells: Facts, h: int) -> FloatArray:
@@ -52,10 +58,11 @@ def quantile_ratio(cells: Facts, h: int) -> FloatArray:
 
     1 where all are equal, and 0 where none is left.
     """
-    middle = cells[Middle()]
+    middle = _column(cells, Middle(), 3)
     squares, n = middle[:, 2], count_of(cells)
-    gone = np.sum((cells[Extremes(h)] - middle[:, :1]) ** 2 if h else np.zeros((len(n), 1)), axis=1)
-    ratio = 1 - np.divide(gone, squares, out=np.zeros(len(n)), where=squares > 0)
+    gone = np.sum((_column(cells, Extremes(h), h) - middle[:, :1]) ** 2 if h else np.zeros((len(n), 1)), axis=1)
+    gone = np.where(np.isnan(squares), np.nan, gone)
+    ratio = 1 - np.divide(gone, squares, out=np.where(np.isnan(gone), gone, 0.0), where=squares > 0)
     return np.where((n <= h) & (h > 0), 0.0, np.clip(ratio, 0.0, 1.0))
 
 
@@ -77,6 +84,9 @@ class Signed(Rule):
     from the median than ``near`` of the median, or of the median size): what is safe then is to be checked by hand;
     else a cell is unsafe if a variance or quantile ratio of 1 to ``h`` is at most ``limit`` (``by`` chooses one of the
     two). Where a variance ratio is above 1 instead, which tells nothing, ``usual`` judges the sizes.
+
+    With weights signs and sizes are weighted, and the spread is that of the contributions in the sample. Ready-made
+    cells with the sums T+ and T- have no spread: where both signs count they are unsafe.
 
     Parameters
     ----------
@@ -149,6 +159,11 @@ class Signed(Rule):
         return (*own, *self.usual.facts)
 
     @property
+    def optional(self) -> tuple[Fact, ...]:
+        """What is farthest from 0 and the spread, which ready-made cells do not have."""
+        return (Extremes(self.h), Squares(self.h), Middle(), *self.usual.optional)
+
+    @property
     def subadditive(self) -> bool:
         """No: signs that prevail in the parts may cancel in the union."""
         return False
@@ -200,12 +215,13 @@ class Signed(Rule):
     def branches(self, cells: Facts) -> list[tuple[str, BoolArray]]:
         """Return for each way to decide which cells it makes unsafe."""
         branch, least = self._branch(cells), self.least(cells)
-        spread = np.isnan(least) | (least <= self.limit + _TIE)
+        within, decides = least <= self.limit + _TIE, branch == _SPREAD
         usual = f"signed: {self.usual} on sizes"
         return [
             (f"signed: fewer than {self.n} respondents", branch == _FEW),
             (usual, _by_usual(branch) & self.usual.unsafe(cells)),
-            (f"signed: spread of {self.h} extremes", (branch == _SPREAD) & spread),
+            (f"signed: spread of {self.h} extremes", decides & within),
+            ("signed: both signs count, and no spread is known", decides & np.isnan(least)),
         ]
 
     def remarks(self, cells: Facts) -> list[tuple[str, BoolArray]]:
@@ -228,8 +244,8 @@ class Signed(Rule):
 
     def _branch(self, cells: Facts) -> FloatArray:
         """Return what decides on each cell."""
-        n, middle = count_of(cells), cells[Middle()]
-        far = np.abs(cells[Extremes(self.h)] - middle[:, :1])
+        n, middle = count_of(cells), _column(cells, Middle(), 3)
+        far = np.abs(_column(cells, Extremes(self.h), self.h) - middle[:, :1])
         far[np.arange(self.h) >= n[:, None]] = 0.0
         alike = far.max(axis=1) <= self.near * np.maximum(np.abs(middle[:, 0]), middle[:, 1])
         few = (n > 0) & (n < self.n)

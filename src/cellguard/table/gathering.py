@@ -129,9 +129,9 @@ class Gathering:
 
     @cached_property
     def signs(self) -> FloatArray:
-        """The sums of the positive and of the negative contributions."""
+        """The sums of the positive and of the negative contributions, weighted where sizes stand for them."""
         own, grid = self.contributions, self._grid
-        if self.negative is not None and self.negative.proxy is not None:
+        if self.negative is not None and (self.negative.proxy is not None or self.seen.base is not None):
             values = keep(self.seen.published, self.kept)
             grid = grid_of(values)
             own = gather(self.lattice, self._rows._replace(value=grid.wholes(values)), top=0)

@@ -1,7 +1,8 @@
 """Negative contributions: what the rules of a table see in their place.
 
 References: Giessing 2008 (shift); Tambay & Fillion (sizes, proxy); all as told by Flygare, Jansson & Orusild. The
-published totals are never changed, and the population is taken to be fully enumerated.
+published totals are never changed. They take the population to be fully enumerated; with weights sizes are weighted,
+and what the largest contributions are is that of the survey, see `survey`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cellguard.arrays import FloatArray
 from cellguard.errors import InputError, did_you_mean
 from cellguard.microdata.grouped import Grouped
 
+_WEIGHTED = ("virtual", "handbook")  # whose totals and shares are the weighted ones
 _FORMS = "absolute, {shift: 1000} or {proxy: employees}"
 
 
@@ -50,10 +52,16 @@ class Negative:
         """Whether rules see the contributions' own sizes."""
         return self.shift is None and self.proxy is None
 
+    def weighted_fault(self, survey: str | None) -> str | None:
+        """Describe why rules cannot see weighted contributions so, if they cannot."""
+        if not self.absolute:
+            return "with weights only `negative: absolute` tells how large the contributions of a total are"
+        if (survey or "virtual") not in _WEIGHTED:
+            return f"with weights `negative: absolute` goes with survey {' or '.join(_WEIGHTED)}, not with {survey}"
+        return None
+
     def seen(self, grouped: Grouped, response: str) -> FloatArray:
         """Return what holdings contribute in each row of the records, as far as ranks and shares go."""
-        if grouped.has_weights:
-            raise InputError("`negative` is for records without weights: the population is taken to be complete")
         if response not in grouped.total:
             raise InputError("`negative` is for sums of a response, and counts are never negative; leave it out")
         value = grouped.total[response]

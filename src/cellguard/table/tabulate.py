@@ -264,6 +264,8 @@ def _facts(grouped: Grouped, wanted: Wanted, lattice: Lattice, kept: Kept) -> Fa
     seen = seen_by_rules(grouped, wanted.value, wanted.survey)
     facts: list[Fact] = [Total(), *([] if seen.base is None else [Base()]), *wanted.facts]
     if wanted.negative is not None:
+        if grouped.has_weights and (why := wanted.negative.weighted_fault(wanted.survey)):
+            raise InputError(f"table {wanted.about.name!r}: {why}")
         seen = replace(seen, value=wanted.negative.seen(grouped, wanted.value))
         facts += [Sizes()]
     if wanted.value == COUNT or any(fact.contributed for fact in facts):

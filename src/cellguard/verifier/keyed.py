@@ -25,6 +25,7 @@ _MASK = 2**64 - 1
 _FINE = 2**32
 _COLUMNS = ("value", "perturbed", "noise", "cell_key", "posterior", "exact", "status")
 _DUST = 1e-9
+_UNPUBLISHED = "unpublished"
 _Cell = dict[str, str]
 _Codes = tuple[str, ...]
 
@@ -126,9 +127,10 @@ class _Work:
             shown = self._cells(path, by)
             guarded = {about["by"].index(word) for word in about.get("guarded", ())}
             codes = {tuple(c[1:] if i in guarded and c[:1] == "'" else c for i, c in enumerate(k)): k for k in shown}
-            if set(codes) != set(self.tables[name]):
+            listed = {cell: said for cell, said in self.tables[name].items() if said["status"] != _UNPUBLISHED}
+            if set(codes) != set(listed):
                 raise Refused(f"release/{name}.csv has other cells than internal/{name}.csv")
-            for cell, said in self.tables[name].items():
+            for cell, said in listed.items():
                 if shown[codes[cell]]["value"] != said["perturbed"]:
                     raise Refused(f"release/{name}.csv: a cell does not show its perturbed count")
             if about.get("method") != "cell_key" or about.get("additive") is not False:
@@ -143,6 +145,8 @@ class _Work:
         fixed, many = set(self._fixed()), 0
         for name, cells in self.tables.items():
             for codes, cell in cells.items():
+                if cell["status"] == _UNPUBLISHED:
+                    continue
                 count, noise = int(cell["value"]), int(cell["noise"])
                 key, keys = int(cell["cell_key"]), modulus
                 if lookup == "hashed":
@@ -206,6 +210,8 @@ class _Work:
             for codes, cell in self.tables[name].items():
                 own = zip(about["by"], codes, totals, strict=True)
                 key = (about["response"], about["population"], frozenset((d, c) for d, c, t in own if c != t))
+                if cell["status"] == _UNPUBLISHED:
+                    continue
                 said = tuple(cell[column] for column in ("value", "perturbed", "cell_key"))
                 if known.setdefault(key, said) != said:
                     raise Refused(f"internal/{name}.csv: a cell differs from the same cell of another table")

@@ -45,12 +45,14 @@ class EitherSign:
 
     def judge(self, facts: Facts) -> Verdict:
         """Return the verdict on each cell."""
-        known = facts.sizes is not None and facts.signs and facts.middle and len(facts.extremes) >= self.extremes
-        if not known or len(facts.squares) <= self.extremes:
-            raise Refused("the facts lack sizes, signs, extremes or squares, which the rule signed needs")
+        if facts.sizes is None or not facts.signs:
+            raise Refused("the facts lack sizes or signs, which the rule signed needs")
+        if not (facts.middle or facts.extremes or facts.squares):
+            return self._unknown(facts)
+        if not facts.middle or len(facts.extremes) < self.extremes or len(facts.squares) <= self.extremes:
+            raise Refused("the facts lack extremes or squares, which the rule signed needs")
         small, large = np.minimum(*np.abs(facts.signs)), np.maximum(*np.abs(facts.signs))
-        prevails = small <= (self.ratio + TIE) * large
-        few = facts.count < self.least
+        prevails, few = small <= (self.ratio + TIE) * large, facts.count < self.least
         median, size, _ = facts.middle
         far = [np.where(facts.count > j, np.abs(e - median), 0) for j, e in enumerate(facts.extremes[: self.extremes])]
         alike = np.max(far, axis=0) <= self.near * np.maximum(np.abs(median), size)
@@ -64,6 +66,21 @@ class EitherSign:
             np.where(by_usual, usual.upper, spread.upper),
             np.where(by_usual, usual.noise, spread.noise),
             spread.missing | usual.missing,
+        )
+
+    def _unknown(self, facts: Facts) -> Verdict:
+        """Return the verdict on ready-made cells without a spread: unsafe where both signs count."""
+        small, large = np.minimum(*np.abs(facts.signs)), np.maximum(*np.abs(facts.signs))
+        prevails, few = small <= (self.ratio + TIE) * large, facts.count < self.least
+        usual, neither = self.usual.judge(facts), ~few & ~prevails
+        both = flat(neither, self.percent, facts, np.isnan(facts.count))
+        by_usual = ~few & prevails
+        unsafe = (few & (facts.count > 0)) | (by_usual & usual.unsafe) | both.unsafe
+        return Verdict(
+            unsafe,
+            np.where(by_usual, usual.upper, both.upper),
+            np.where(by_usual, usual.noise, both.noise),
+            both.missing | usual.missing,
         )
 
     def _rising(self, facts: Facts) -> Bools:

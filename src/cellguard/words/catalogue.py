@@ -31,8 +31,13 @@ def translation(text: str, language: Language, context: str = "") -> str | None:
 @cache
 def entries(language: Language) -> Mapping[str, str]:
     """Return all entries of a language; those with a context are found under both, apart by a mark."""
-    name = f"{language}.po"
-    return parse(files("cellguard.words").joinpath(name).read_text(encoding="utf-8"), name)
+    found: dict[str, str] = {}
+    for name in (f"{language}.po", f"{language}.errors.po", f"{language}.methods.po"):
+        for key, told in parse(files("cellguard.words").joinpath(name).read_text(encoding="utf-8"), name).items():
+            if key in found:
+                raise ValueError(f"{name} has {key!r} twice")
+            found[key] = told
+    return found
 
 
 def parse(text: str, name: str = "catalogue") -> dict[str, str]:

@@ -125,7 +125,7 @@ class _Moves:
 
     def opposite(self, places: Positions) -> tuple[Positions, Positions]:
         """Return the pairs of some sets of cells (one per row) and a cell that the set moves against."""
-        gone = -sum(self.moved[:, column] for column in places.T)
+        gone = -np.sum([self.moved[:, column] for column in places.T], axis=0)
         which, other = _within_reach(self.moved[0], gone[0])
         near = (np.abs(self.moved[:, other] - gone[:, which]) <= _STILL).all(axis=0)
         return which[near], other[near]

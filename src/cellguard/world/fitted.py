@@ -31,7 +31,8 @@ MOST = 200_000  # cells of such a table up to which it is judged
 def fitted_table(world: World, clusters: ResponseClusters, number: int, name: str, most: int = MOST) -> Table | None:
     """Return a table of the cells in a cluster of a response, with counts that fit; None if it has too many cells.
 
-    It is None, too, if tables of other responses divide dimensions that the response's own do not have.
+    It is None, too, if tables of other responses divide dimensions that the response's own do not have, or if a part
+    without a code would have to be shown as one of its leaves although other tables tell these apart.
     """
     room = clusters.rooms[number]
     own = [t for t in world.tables.tables if t.response_key == clusters.response_key]
@@ -40,6 +41,8 @@ def fitted_table(world: World, clusters: ResponseClusters, number: int, name: st
         return None
     by = tuple(dimensions[name] for name in room.labels)
     named = [_Codes.of(d, room.labels[d.name], room.cover_cells[d.name]) for d in by]
+    if any(_told_apart(clusters, d.name, room.labels[d.name], axis.lent) for axis, d in zip(named, by, strict=True)):
+        return None
     lattice = build_lattice(by, [axis.leaf[room.cover_cells[d.name]] for axis, d in zip(named, by, strict=True)])
     codes = lattice.codes
     rows = np.flatnonzero(np.logical_and.reduce([axis.shown[c] for axis, c in zip(named, codes, strict=True)]))
@@ -67,16 +70,24 @@ def fitted_table(world: World, clusters: ResponseClusters, number: int, name: st
     return in_hierarchy_order(table)
 
 
+def _told_apart(clusters: ResponseClusters, name: str, labels: Labels, lent: BoolArray) -> bool:
+    """Return whether some cluster divides a part of a dimension that is shown as one of its leaves (``lent``)."""
+    finer = [room.labels[name] for room in clusters.rooms if name in room.labels]
+    parts = np.flatnonzero(lent).tolist()
+    return any(np.ptp(other[labels == part]) > 0 for other in finer for part in parts)
+
+
 @dataclass(frozen=True, eq=False)
 class _Codes:
     """Which codes of a dimension a table of its parts shows, and for each part the leaf that stands for it.
 
-    A part that some grouping has no code for is shown as its leaf: as if nobody had another one of its leaves, of which
-    no table says anything.
+    A part that some grouping has no code for is ``lent`` its leaf's: as if nobody had another one of its leaves, of
+    which no table may say anything.
     """
 
     shown: BoolArray
     leaf: IntArray
+    lent: BoolArray
 
     @classmethod
     def of(cls, dimension: Dimension, labels: Labels, cover_cells: LongArray) -> _Codes:
@@ -98,5 +109,6 @@ class _Codes:
             groupings[list(own)] += 1
         first = np.unique(labels, return_index=True)[1]
         leaf = np.array([dimension.position[dimension.main.leaves[i]] for i in first], np.int32)
-        shown[leaf[occurs & (groupings < len(dimension.hierarchies))]] = True
-        return cls(shown, leaf)
+        lent = occurs & (groupings < len(dimension.hierarchies))
+        shown[leaf[lent]] = True
+        return cls(shown, leaf, lent)

@@ -131,8 +131,8 @@ def check(seed, count):
     return len(kernel(matrix)) > 0
 
 
-ENDS = [0, 120, 1000, 2000, 3000, 4000, 5000]
-MARKS = [[], [pytest.mark.long], *[[pytest.mark.endless]] * 4]
+ENDS = [0, 120, 500, 1000, 2000, 3000, 4000, 5000]
+MARKS = [[], [pytest.mark.long], *[[pytest.mark.endless]] * 5]
 PARTS = [pytest.param(*ends, marks=marks) for ends, marks in zip(itertools.pairwise(ENDS), MARKS, strict=True)]
 
 

@@ -48,7 +48,7 @@ def searched(seed):
     return coverage
 
 
-SOME = [pytest.param(k, 50, marks=pytest.mark.long if k < 400 else pytest.mark.endless) for k in range(100, 1_000, 50)]
+SOME = [pytest.param(k, 50, marks=pytest.mark.long if k < 250 else pytest.mark.endless) for k in range(100, 1_000, 50)]
 
 
 @pytest.mark.parametrize(("first", "many"), [(0, 12), *SOME])

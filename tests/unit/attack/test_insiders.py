@@ -235,7 +235,7 @@ def test_what_fails_is_never_proven_however_short_the_look(monkeypatch):
     assert fallen > 5
 
 
-SOME = [pytest.param(k, marks=pytest.mark.long if k < 300 else pytest.mark.endless) for k in range(100, 5_100, 100)]
+SOME = [pytest.param(k, marks=pytest.mark.long if k < 200 else pytest.mark.endless) for k in range(100, 5_100, 100)]
 
 
 @pytest.mark.parametrize("first", [0, *SOME])

@@ -199,3 +199,15 @@ def test_methods_of_noise_are_held_against_each_other_by_s_n(tmp_path):
     assert points["perturb, least_loss"].figures["still sensitive"] == 0 < points["perturb, zes"].figures["sensitive"]
     page = policy_page(compared, "Noise")
     assert "Methods of noise" in page and "noise %, interior" in page
+
+
+@pytest.mark.parametrize(
+    ("methods", "given", "words"),
+    [
+        ("suppress", {"noises": ["zes"]}, "`--noise` is for perturb, which is not compared"),
+        ("perturb", {"costs": ["value"]}, "`--cost` is for suppress, which is not compared"),
+    ],
+)
+def test_an_option_of_a_method_that_is_not_compared_is_refused(methods, given, words):
+    with pytest.raises(InputError, match=words):
+        parse_policies(methods, [], **given)

@@ -55,6 +55,12 @@ def test_half_of_the_signs_and_sizes_beside_them_are_refused(tmp_path):
         run(job(tmp_path, sizes="x1", **SIGNS))
 
 
-def test_the_spread_is_known_of_records_only(tmp_path):
-    with pytest.raises(CellguardError, match="only tables made from records"):
-        run(job(tmp_path, rule={"signed": {"usual": {"p_percent": 10}}}, **SIGNS))
+def test_signed_judges_by_signs_and_without_a_spread_calls_both_signs_unsafe(tmp_path):
+    rows = ALL | {"C": (289, 4, 290, -1, 80, 75), "Total": (486, 12, 515, -29, 100, 98)}
+    outcome = run(job(tmp_path, rows, rule={"signed": {"usual": {"p_percent": 10}}}, **SIGNS))
+    found = outcome.protected.findings.by_table[0]
+    assert found.why("B") == ["signed: both signs count, and no spread is known"] and found.why("C") == []
+    OutputFolder(tmp_path / "out").write(outcome)
+    assert verify(tmp_path / "out/internal/certificate.json").valid
+    with pytest.raises(CellguardError, match="the sum of the positive contributions"):
+        run(job(tmp_path, rows, rule={"signed": {"usual": {"p_percent": 10}}}, sizes="gains"))

@@ -2,11 +2,11 @@
 
 import itertools
 
-import yaml
-
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import audit_job
+
+import quick_yaml
 
 LEVELS = "section,division\nA,A1\nA,A2\nB,B1\nB,B2\n"
 COAST = "code,parent\nTotal,\nsea,Total\ninland,Total\nN,sea\nS,inland\nW,sea\n"
@@ -203,7 +203,7 @@ def write_job(folder, name):
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
     path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump({"version": 1, **job}), encoding="utf-8")
+    path.write_text(quick_yaml.dump({"version": 1, **job}), encoding="utf-8")
     return path
 
 

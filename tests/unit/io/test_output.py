@@ -43,8 +43,8 @@ def out(folders, request, tmp_path):
 
 @pytest.fixture
 def step(dense, request):
-    """Every second field of some folders is changed; of the others every sixth, to save time."""
-    return 1 if dense else 2 if request.node.callspec.params["out"] in ("plain", "counts") else 6
+    """Every fourth field of some folders is changed; of the others every twelfth, to save time."""
+    return 1 if dense else 4 if request.node.callspec.params["out"] in ("plain", "counts") else 12
 
 
 every = pytest.mark.parametrize("out", NAMES, indirect=True)

@@ -169,8 +169,11 @@ def test_faults_of_treatments():
         facts_of(Negative(proxy="jobs"), PPercent(10), records=firms(jobs=[0] * 8))
     with pytest.raises(InputError, match="no column 'job'; did you mean 'jobs'"):
         facts_of(Negative(proxy="job"), PPercent(10))
-    with pytest.raises(InputError, match="without weights"):
-        facts_of(Negative(), PPercent(10), records=firms(weight=[1] * 8))
+    with pytest.raises(InputError, match="with weights only `negative: absolute`"):
+        facts_of(Negative(shift=50), PPercent(10), records=firms(weight=[1] * 8))
+    with pytest.raises(InputError, match="goes with survey virtual or handbook, not with sample"):
+        data = cg.records({"r": ["A"], "x": [-1], "w": [2]}, by=["r"], values=["x"], weight="w")
+        cg.tabulate(data, by=["r"], value="x", rules=PPercent(10), negative=Negative(), survey="sample")
     with pytest.raises(InputError, match="say `negative: absolute` of the table"):
         facts_of(None, Signed(PPercent(10)))
     with pytest.raises(InputError, match="counts are never negative"):
@@ -178,6 +181,41 @@ def test_faults_of_treatments():
     table = cg.tabulate(firms(), by=["r"], value="x", rules=PPercent(10))
     with pytest.raises(InputError, match="say what it sees instead, as `negative: absolute`"):
         cg.assess(table, PPercent(10))
+
+
+def test_weighted_contributions_are_as_so_many_of_the_same_size():
+    """Sizes, ranks and signs of whole weights are those of repeated records; the spread of the sample is stricter."""
+    rng, differ = np.random.default_rng(1), 0
+    rules = [Signed(Dominance(2, 90)), Dominance(2, 90), PPercent(10)]
+    for _ in range(60):
+        n = int(rng.integers(3, 9))
+        value, weight = np.round(rng.lognormal(2, 1.5, n) * rng.choice([1, -1], n)), rng.integers(1, 5, n)
+        facts = []
+        for x, w in ((value, weight), (np.repeat(value, weight), None)):
+            data = {"r": ["A"] * len(x), "x": x.tolist()} | ({} if w is None else {"w": w.tolist()})
+            records = cg.records(data, by=["r"], values=["x"], weight=None if w is None else "w")
+            facts.append(cg.tabulate(records, by=["r"], value="x", rules=rules, negative=Negative()).facts)
+        one, many = facts
+        assert one.basis == pytest.approx(many.basis) and one[Signs()] == pytest.approx(many[Signs()])
+        assert [rule.unsafe(one)[1] for rule in rules[1:]] == [rule.unsafe(many)[1] for rule in rules[1:]]
+        strict, lax = rules[0].unsafe(one)[1], rules[0].unsafe(many)[1]
+        assert strict or not lax
+        differ += strict != lax
+    assert differ
+
+
+def test_ready_made_cells_without_a_spread_are_unsafe_where_both_signs_count():
+    cells = signed_contributions([100, 98, -2, 90, 85], [7, -6, 5, -4, 6], [90, 5, 1, -1], [5, -5])
+    known = {
+        fact: column for fact, column in cells.columns.items() if not isinstance(fact, (Extremes, Squares, Middle))
+    }
+    rule = Signed(PPercent(10))
+    left = type(cells)(known)
+    assert rule.unsafe(left).tolist() == [False, True, True, True]
+    assert [reason for reason, mask in rule.branches(left) if mask[1]] == [
+        "signed: both signs count, and no spread is known"
+    ]
+    assert not (rule.unsafe(cells) & ~rule.unsafe(left)).any()
 
 
 def test_faults_of_rules():

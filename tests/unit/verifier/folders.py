@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from cellguard.verifier.verify import verify
+
+import quick_yaml
 
 SAID = ["state", "cost", "lower", "upper", "need_lower", "need_upper"]
 ROW = ["value", "count", "status", "reasons", "cost", "need_lower", "need_upper", "need_sliding"]
@@ -108,9 +109,9 @@ def job(content):
 
 def write_job(folder, found):
     """Write a job, and the summary with it as its settings."""
-    (folder / "internal/job.yaml").write_text(yaml.safe_dump(found), encoding="utf-8")
+    (folder / "internal/job.yaml").write_text(quick_yaml.dump(found), encoding="utf-8")
     about = json.loads((folder / "internal/summary.json").read_text(encoding="utf-8"))
-    write_json(folder / "internal/summary.json", about | {"settings": yaml.safe_load(yaml.safe_dump(found))})
+    write_json(folder / "internal/summary.json", about | {"settings": quick_yaml.load(quick_yaml.dump(found))})
 
 
 def summary(content):

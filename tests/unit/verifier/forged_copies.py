@@ -7,13 +7,14 @@ import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import run
 from unit.verifier import folders
 from unit.verifier.forger import page, text
+
+import quick_yaml
 
 # What is beside the proof
 
@@ -264,9 +265,9 @@ def small_need(before):
 
 
 def _one_grouping(before):
-    job = yaml.safe_load(before)
+    job = quick_yaml.load(before)
     del job["dimensions"]["region"]["also"]
-    return yaml.safe_dump(job)
+    return quick_yaml.dump(job)
 
 
 def _without_coasts(before):

@@ -3,11 +3,11 @@
 import csv
 import itertools
 
-import yaml
-
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
 from cellguard.pipeline import run
+
+import quick_yaml
 
 SECTION = {"A1": "A", "A2": "A", "B1": "B", "B2": "B", "B3": "B"}
 COAST = {"N": "sea", "W": "sea", "S": "inland", "E": "inland"}
@@ -103,7 +103,7 @@ def write_job(folder):
         "output": {"formats": ["csv", "parquet", "html", "xlsx"]},
     }
     path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump(job, sort_keys=False), encoding="utf-8")
+    path.write_text(quick_yaml.dump(job, sort_keys=False), encoding="utf-8")
     return path
 
 

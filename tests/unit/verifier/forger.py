@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from cellguard.io import stored_run
 from cellguard.io.writers.release_files import write_release
 from cellguard.methods.suppress.report.page import public_page
 from cellguard.table.pattern import Release, ReleasedTable
 from unit.verifier import folders
+
+import quick_yaml
 
 HIDDEN = ("primary", "secondary")
 
@@ -29,7 +30,7 @@ class Forger:
     def __init__(self, out):
         self.out = Path(out)
         self.document = json.loads((self.out / "internal/certificate.json").read_text(encoding="utf-8"))
-        self.job = yaml.safe_load((self.out / "internal/job.yaml").read_text(encoding="utf-8"))
+        self.job = quick_yaml.load((self.out / "internal/job.yaml").read_text(encoding="utf-8"))
         self.summary = json.loads((self.out / "internal/summary.json").read_text(encoding="utf-8"))
         self.names = [table["name"] for table in self.document["tables"]]
         self.rows = {name: self._read_rows(name) for name in self.names}

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
@@ -16,6 +15,8 @@ from cellguard.pipeline import audit_job
 from cellguard.verifier.verify import verify
 from unit.io import made_folders
 from unit.verifier.folders import details, failed, seal
+
+import quick_yaml
 
 NAMES = ["plain", "three_dimensions", "linked", "counts", "publish_levels"]
 
@@ -25,8 +26,8 @@ def made(request, tmp_path_factory):
     """A whole folder with every format."""
     home = tmp_path_factory.mktemp("formats")
     path = made_folders.write_job(home, request.param)
-    job = yaml.safe_load(path.read_text())
-    path.write_text(yaml.safe_dump(job | {"output": {"formats": ["csv", "parquet", "html", "xlsx"]}}))
+    job = quick_yaml.load(path.read_text())
+    path.write_text(quick_yaml.dump(job | {"output": {"formats": ["csv", "parquet", "html", "xlsx"]}}))
     OutputFolder(home / "out").write(audit_job(Job.load(path)))
     return home / "out"
 

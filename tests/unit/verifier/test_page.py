@@ -1,7 +1,6 @@
 """The public page as the verifier reads it: honest pages of every kind pass."""
 
 import pytest
-import yaml
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
@@ -10,13 +9,15 @@ from cellguard.verifier.verify import verify
 from unit.io import made_folders
 from unit.verifier.folders import details, failed, seal
 
+import quick_yaml
+
 
 def made(folder, name, change=lambda job: None):
     """An output folder with a page, of a job that may be changed before."""
     path = made_folders.write_job(folder, name)
-    job = yaml.safe_load(path.read_text())
+    job = quick_yaml.load(path.read_text())
     change(job)
-    path.write_text(yaml.safe_dump(job))
+    path.write_text(quick_yaml.dump(job))
     OutputFolder(folder / "out").write(audit_job(Job.load(path)))
     assert (folder / "out/release/report.html").exists()
     return folder / "out/internal/certificate.json"

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from cellguard.job.rulespec import dump_rule
 from cellguard.rules.linear import Dominance, Linear, PPercent, PriorPosterior
@@ -20,6 +19,8 @@ from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.stages import Refused
 from unit.verifier import folders
 from unit.verifier.folders import details, failed, seal, write
+
+import quick_yaml
 
 RULES = [
     PPercent(10),
@@ -97,7 +98,7 @@ WEIGHTED = {"source": "firms.csv", "weight": "w"}
 def with_columns(folder, microdata=WEIGHTED, survey="sample", **columns):
     """A folder whose facts have further columns, {name: function of the table}, and whose job is from records."""
     path = write(folder, folders.square())
-    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job = quick_yaml.load((folder / "internal/job.yaml").read_text())
     job["tables"][0]["survey"] = survey
     if microdata:
         job["tables"][0]["cells"] = None
@@ -142,7 +143,7 @@ def test_facts_that_a_table_cannot_have_are_refused(tmp_path):
 def test_a_weighted_magnitude_is_no_frequency(tmp_path):
     path = with_columns(tmp_path / "f")
     folder = tmp_path / "f"
-    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job = quick_yaml.load((folder / "internal/job.yaml").read_text())
     certificate = json.loads((folder / "internal/certificate.json").read_text())
     for value, count, wrong in (("x", False, False), ("x", True, True), ("count", True, True), ("count", False, False)):
         job["tables"][0]["value"] = value

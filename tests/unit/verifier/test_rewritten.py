@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 import cellguard
 from cellguard.errors import InputError
@@ -17,13 +16,15 @@ from cellguard.verifier.verify import verify
 from unit.io import made_folders
 from unit.verifier import folders
 
+import quick_yaml
+
 KNOWN = ["csv", "parquet", "html", "xlsx"]  # to the verifier alone
 FORMATS = [*KNOWN, "sbs", "sdmx"]
 
 
 def every_format(path, formats=FORMATS):
-    job = yaml.safe_load(path.read_text())
-    path.write_text(yaml.safe_dump(job | {"output": {**(job.get("output") or {}), "formats": formats}}))
+    job = quick_yaml.load(path.read_text())
+    path.write_text(quick_yaml.dump(job | {"output": {**(job.get("output") or {}), "formats": formats}}))
     return Job.load(path)
 
 

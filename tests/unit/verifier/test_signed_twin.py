@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from cellguard.faces.cli.main import cli
@@ -28,6 +28,8 @@ from cellguard.verifier.rule_words import parse_rule
 from cellguard.verifier.stages import Refused
 from unit.rules.test_statisticon import needs_of
 from unit.verifier.folders import seal
+
+import quick_yaml
 
 SIGNED = [
     Signed(PPercent(10)),
@@ -91,12 +93,22 @@ def test_the_verifier_judges_intervals_as_the_rule_does(both, inclusive):
         assert told == pytest.approx([up, down, width])
 
 
+@pytest.mark.parametrize("rule", [rule for rule in SIGNED if isinstance(rule, Signed)], ids=str)
+def test_without_a_spread_both_signs_are_unsafe_to_the_rule_and_the_verifier(rule):
+    left = signed_contributions(*random_cells(np.random.default_rng(3)))
+    kept = {fact: column for fact, column in left.items() if not isinstance(fact, (Extremes, Squares, Middle))}
+    bare = replace(theirs(left), extremes=(), squares=(), middle=())
+    verdict, unsafe = parse_rule(dump_rule(rule)).judge(bare), rule.unsafe(type(left)(kept, complete=True))
+    assert verdict.unsafe.tolist() == unsafe.tolist()
+    assert (unsafe & ~rule.unsafe(left)).sum() > 5
+
+
 def test_missing_columns_are_refused():
     left = signed_contributions([5, -3, 2])
     bare = theirs(left)
     for rule, gone, words in (
-        (Signed(PPercent(10)), {"sizes": None}, "lack sizes, signs"),
-        (Signed(PPercent(10)), {"squares": bare.squares[:2]}, "lack sizes, signs"),
+        (Signed(PPercent(10)), {"sizes": None}, "lack sizes or signs"),
+        (Signed(PPercent(10)), {"squares": bare.squares[:2]}, "lack extremes or squares"),
         (EffectiveContributors(3), {"entropy": None}, "no column entropy"),
         (MinFrequency(3, nonzero=True), {"nonzero": None}, "no column nonzero"),
         (PPercent(10), {"sizes": None}, "meets negative values"),
@@ -134,7 +146,7 @@ def records(folder, rng, rules, **table):
         "attack": {"lower": "unbounded"},
     }
     path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump(job))
+    path.write_text(quick_yaml.dump(job))
     return path
 
 
@@ -190,7 +202,7 @@ def test_an_interval_need_is_proven(tmp_path):
     for number, rule in enumerate(({"s": 30}, {"s": 12, "both_pairs": True})):
         table = {"name": "t", "by": ["region", "industry"], "value": "x", "rules": [{"statisticon": rule}]}
         job = {"version": 1, "microdata": {"source": "firms.csv", "respondent": "firm"}, "tables": [table]}
-        path.write_text(yaml.safe_dump(job))
+        path.write_text(quick_yaml.dump(job))
         out = tmp_path / f"out{number}"
         done = CliRunner().invoke(cli, ["protect", str(path), "--out", str(out)])
         assert done.exit_code == 0, done.output

@@ -8,10 +8,11 @@ import time
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from cellguard.verifier.verify import verify
 from unit.verifier import folders
+
+import quick_yaml
 
 
 def tree(groups, size):
@@ -94,7 +95,7 @@ def _write_summary(folder, status, hidden):
     found["set"] |= {"cells": status.size, "primary": counts["primary"], "secondary": counts["secondary"]}
     found["set"]["witnesses"] = 16
     folders.write_json(path, found)
-    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job = quick_yaml.load((folder / "internal/job.yaml").read_text())
     job["tables"][0]["apriori"] = "said.csv"
     folders.write_job(folder, job)
 

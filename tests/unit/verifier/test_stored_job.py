@@ -1,7 +1,6 @@
 """The stored job: every key that the claim depends on is there, and what was said of cells comes from somewhere."""
 
 import pytest
-import yaml
 
 from cellguard.io.folder import OutputFolder
 from cellguard.job.jobfile import Job
@@ -12,6 +11,8 @@ from unit.io import made_folders
 from unit.verifier import folders
 from unit.verifier.folders import details, failed, seal, write
 
+import quick_yaml
+
 PLACES = [
     *((key,) for key in stored.KEYS),
     *(("attack", key) for key in stored.ATTACK_KEYS),
@@ -21,7 +22,7 @@ PLACES = [
 
 
 def change_job(folder, change):
-    job = yaml.safe_load((folder / "internal/job.yaml").read_text())
+    job = quick_yaml.load((folder / "internal/job.yaml").read_text())
     change(job)
     folders.write_job(folder, job)
     return seal(folder)
@@ -78,8 +79,8 @@ def test_decimals_that_nobody_asked_for(tmp_path, decimals, valid):
 
 def test_an_equation_may_be_written_without_blanks(tmp_path):
     path = made_folders.write_job(tmp_path, "equations")
-    job = yaml.safe_load(path.read_text())
-    path.write_text(yaml.safe_dump(job | {"equations": ["turnover=home+abroad"]}))
+    job = quick_yaml.load(path.read_text())
+    path.write_text(quick_yaml.dump(job | {"equations": ["turnover=home+abroad"]}))
     OutputFolder(tmp_path / "out").write(audit_job(Job.load(path)))
     assert verify(tmp_path / "out/internal/certificate.json").valid
 

@@ -6,11 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from cellguard.verifier.verify import verify
 from unit.verifier import folders
 from unit.verifier.folders import details, failed, row, seal, sign, write, write_witnesses
+
+import quick_yaml
 
 
 def tampered(tmp_path, name, change):
@@ -79,7 +80,7 @@ def test_hierarchies_with_different_totals(tmp_path):
 def test_certificate_of_another_job(tmp_path, key):
     certificate = write(tmp_path / "out", folders.square())
     path = tmp_path / "out/internal/job.yaml"
-    job = yaml.safe_load(path.read_text())
+    job = quick_yaml.load(path.read_text())
     other = {"rules": [{"p_percent": 20}], "by": ["region"], "value": "count"}
     if key in other:
         job["tables"][0][key] = other[key]
@@ -93,7 +94,7 @@ def test_certificate_of_another_job(tmp_path, key):
 def test_job_in_other_words_is_the_same_job(tmp_path):
     certificate = write(tmp_path / "out", folders.square())
     path = tmp_path / "out/internal/job.yaml"
-    job = yaml.safe_load(path.read_text())
+    job = quick_yaml.load(path.read_text())
     job["tables"][0] |= {"rules": [{"p_percent": 10}], "value": "x", "decimals": 0, "population": "all"}
     job["attack"] = {"lower": 0, "upper": "unbounded", "percent": None, "insiders": False, "coalition": 1}
     folders.write_job(tmp_path / "out", job)

@@ -1,6 +1,7 @@
 """The catalogue: whole, in both languages, with the same parts; and what users read of each place is in it."""
 
 import ast
+import functools
 import re
 import string
 from pathlib import Path
@@ -40,23 +41,29 @@ def said_by_templates():
             yield path.name, text
 
 
+@functools.cache
+def calls():
+    """Every call of a plain name in any module, with its module: read once, since that is what takes time."""
+    return [
+        (path, node)
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+
+
 def said_by_modules():
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.parent.name == "words":
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
-                for text in written(node.args[0]):
-                    yield path.name, text
+    for path, node in calls():
+        if path.parent.name != "words" and node.func.id == "say":
+            for text in written(node.args[0]):
+                yield path.name, text
 
 
 def never_checked():
     """Return the names of attacks that are not checked, and who is meant, as modules write them."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "NotChecked":
-                for given in node.args[1:3]:
-                    yield from ((path.name, text) for text in written(given))
+    for path, node in calls():
+        for given in node.args[1:3] if node.func.id == "NotChecked" else ():
+            yield from ((path.name, text) for text in written(given))
 
 
 def written(node):
@@ -191,26 +198,3 @@ def test_the_first_variable_that_says_anything_decides():
 def test_a_text_may_not_be_translated_twice():
     with pytest.raises(ValueError, match="twice"):
         parse('msgid "a"\nmsgstr "b"\n\nmsgid "a"\nmsgstr "c"\n')
-
-
-def raised():
-    """Return what errors and warnings say, as far as one can tell from the source; see the bars in the test."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error"):
-                yield from (text for given in node.args[:1] for text in written(given))
-
-
-def test_errors_without_words_are_counted_and_the_most_frequent_have_them(record_property):
-    with speaking("de"):
-        without = [text for text in raised() if retell(text) == text]
-        frequent = [
-            "no file 'a.csv'; check its name and its folder",
-            "firms.csv: no column 'x'; did you mean 'y'?",
-            "job.yaml line 3: tabls: unknown key 'tabls'; did you mean 'tables'?",
-            "the folder 'out' exists already; choose another, or add --force to replace it",
-            "no job file 'job.yaml'; `cellguard init DATA` writes one from a data file",
-        ]
-        assert [text for text in frequent if retell(text) == text] == []
-    record_property("errors without words", len(without))
-    assert without, "if all have words, say so in the documentation"

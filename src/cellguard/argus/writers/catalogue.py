@@ -9,12 +9,12 @@ from cellguard.argus.own_table import ArgusTable
 from cellguard.argus.writers.hst import hst_text
 from cellguard.argus.writers.intermediate import intermediate
 from cellguard.argus.writers.jj import jj_file
-from cellguard.argus.writers.plain_tables import code_value, csv_table, sbs
+from cellguard.argus.writers.plain_tables import code_value, csv_table, keyed_table, sbs
 from cellguard.errors import InputError
 from cellguard.io.write import csv_text
 
 # Whether a format always has the values of suppressed cells; 2 and 3 have them with AS+.
-SHOWS_HIDDEN: Mapping[int, bool] = {1: False, 2: False, 3: False, 4: True, 5: True, 6: True}
+SHOWS_HIDDEN: Mapping[int, bool] = {1: False, 2: False, 3: False, 4: True, 5: True, 6: True, 7: False}
 _MOST_LINES = 20_000_000
 
 
@@ -25,6 +25,11 @@ def texts_of(table: ArgusTable, write: WriteTable, stem: str) -> Mapping[str, st
         raise InputError(
             f"table {table.number} has {table.cells:,} combinations of codes, of which {len(table):,} have values; "
             "write it in format 2, 3 or 5 with SE+, which leaves out empty cells"
+        )
+    if table.original is not None and SHOWS_HIDDEN[write.kind]:
+        raise InputError(
+            f"table {table.number} has other figures than the true ones, and format {write.kind} lists what is behind "
+            "them; write format 1, 2, 3 or 7"
         )
     match write.kind:
         case 1:
@@ -37,6 +42,8 @@ def texts_of(table: ArgusTable, write: WriteTable, stem: str) -> Mapping[str, st
             return {"": sbs(table, options)}
         case 5:
             return intermediate(table, options, stem)
+        case 7:
+            return {"": keyed_table(table, options)}
         case _:
             return jj_file(table, options)
 

@@ -13,7 +13,8 @@ from cellguard.argus.own_table import (
     UNSAFE,
     ArgusTable,
 )
-from cellguard.argus.writers.cell_text import all_cells, labels, shown, status_of
+from cellguard.argus.writers.cell_text import all_cells, labels, number, shown, status_of
+from cellguard.errors import InputError
 from cellguard.io.writers.sbs import shares
 
 
@@ -57,6 +58,24 @@ def _first_line(table: ArgusTable, options: Mapping[str, bool]) -> str:
     mark = '"' if options["QU"] else ""
     names = [*(s.name for s in table.spanning), table.response, *(["Status"] if options["AS"] else [])]
     return ",".join(f"{mark}{name}{mark}" for name in names)
+
+
+def keyed_table(table: ArgusTable, options: Mapping[str, bool]) -> str:
+    """Return a line per cell with its published figure and, with AO and AD, the true one and the difference."""
+    if table.original is None:
+        raise InputError(f"format 7 is for tables with noise; table {table.number} has none, so write format 1, 2 or 3")
+    if options["AC"]:
+        raise InputError("AC+: cell keys are not written by a batch; the internal half of the results has them")
+    names, true = labels(table, quotes=options["QU"]), table.original
+    heads = [name for name, wanted in (("Original", options["AO"]), ("Difference", options["AD"])) if wanted]
+    mark = '"' if options["QU"] else ""
+    lines = [",".join(f"{mark}{name}{mark}" for name in [*(s.name for s in table.spanning), table.response, *heads])]
+    for index, row in all_cells(table, skip_empty=options["SE"]):
+        fields = [names[i][code] for i, code in enumerate(index)] + [shown(table, row, unsafe=False)]
+        more = (0.0, 0.0) if row < 0 else (float(true[row]), float(table.value[row] - true[row]))
+        wanted = zip(more, (options["AO"], options["AD"]), strict=True)
+        lines.append(",".join([*fields, *(number(x, table.written) for x, asked in wanted if asked)]))
+    return "\n".join(lines) + "\n"
 
 
 def sbs(table: ArgusTable, options: Mapping[str, bool]) -> str:

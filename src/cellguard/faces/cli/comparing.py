@@ -244,7 +244,7 @@ def _range(told: Mapping[str, float | None]) -> str:
 @click.option(
     "--noise",
     "noises",
-    help="The ways of perturbation to compare, as zes,zes_mu,marg,opt,least_loss. Default: the job's.",
+    help="The ways of perturbation to compare, as zes,balanced,marg,opt,least_loss. Default: the job's.",
 )
 @click.option("--cell", "cells", multiple=True, help="A cell to follow, as 'table: A/North'.")
 @click.option("--risk", default=0.0, show_default=True, type=click.FloatRange(0, 1), help="The tolerated mean risk.")

@@ -174,7 +174,7 @@ def perturb(
 @click.argument("job", type=PATH)
 @OUT
 @SET
-@click.option("--dry-run", is_flag=True, help="Only assess: how many hexagons have too few records.")
+@click.option("--dry-run", is_flag=True, help="Only assess: how many cells have too few records.")
 @FORCE
 @AS_JSON
 @QUIET
@@ -187,18 +187,23 @@ def map_(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Make a confidential map of the points in JOB: hexagons with too few records are filled up from hexagons nearby.
+    """Make a confidential map of the points in JOB, by its method.
 
+    Cells with too few records are filled up from cells nearby (redistribute), made larger (merge), or blurred (smooth).
     DIR/release may be published: the map after (CSV, GeoJSON, report.html). DIR/internal is confidential: the map
-    before and after with a slider (report.html), what was moved, and measures of risk and utility. If rules still find
-    sensitive hexagons there is no release, and the exit status is 1.
+    before and after (report.html), what was moved or merged, and measures of risk and utility. If the map may not be
+    published there is no release, and the exit status is 1.
     """
     from cellguard.errors import JobError
     from cellguard.job.jobfile import Job
+    from cellguard.job.registry import declared
 
     spec = Job.load(job, settings=settings)
-    if spec.method != "redistribute":
-        raise JobError("`cellguard map` is for tables with `protect: {method: redistribute}`; use `cellguard protect`")
+    if declared(spec.method).tabular:
+        raise JobError(
+            "`cellguard map` is for maps, as `protect: {method: redistribute}`, or merge or smooth; for tables use "
+            "`cellguard protect`"
+        )
     if dry_run:
         _run_dry(spec, {"accept_no_rules": False}, as_json=as_json, quiet=quiet)
     _run(spec, {}, out=out, force=force, as_json=as_json, quiet=quiet)

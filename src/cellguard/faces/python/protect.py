@@ -14,6 +14,7 @@ from cellguard.faces.python.habits import method_cure, refuse_arguments
 from cellguard.faces.python.kinds import is_path, kind_of, to_arrow
 from cellguard.faces.python.python_words import in_python
 from cellguard.faces.python.result import ProtectedFrame, Shape
+from cellguard.faces.python.run_options import apart
 from cellguard.faces.python.watching import watched
 from cellguard.hierarchy.hierarchy import Hierarchy
 from cellguard.job.chosen import Chosen
@@ -82,7 +83,9 @@ def protect(
         may be negative), or ``percent``; whether ``insiders`` attack; how many form a ``coalition``.
     method
         ``"suppress"``, ``"perturb"`` or another method of a job; as a mapping with its settings, as
-        ``{"perturb": {"mu": 0.1}}``; or an object such as ``cg.RandomRounding(5)`` or ``cg.CellKey(deviation=5)``.
+        ``{"perturb": {"mu": 0.1}}``, and what a run is asked for, as ``{"perturb": {"multipliers": first}}`` with an
+        earlier outcome, its file or a frame of it; or an object such as ``cg.RandomRounding(5)`` or
+        ``cg.CellKey(deviation=5)``.
     missing
         What to do with missing values: ``"error"`` (default) or ``"drop"``; or, by kind, as
         ``{"value": "zero", "code": "category"}``.
@@ -133,7 +136,7 @@ def protect(
     kind = ("pandas" if _has_pandas() else "pyarrow") if is_path(data) else kind_of(data)
     data = resolved(data)
     drawn = from_formula(data, tables, by, value, hierarchies or {}, name, freq)
-    named, settings = _method(method)
+    named, settings, asked = _method(method)
     how: dict[str, Any] = {"value": drawn.value or "count"}
     chosen = method.options() if isinstance(method, Chosen) else {}
     how["protect"] = {"method": named, **({"cost": cost} if named == "suppress" else chosen)}
@@ -152,6 +155,7 @@ def protect(
         attack=attack or {},
         settings=settings,
         held=drawn.cells,
+        asked=asked,
     )
     return call.run(watched(within, progress), kind)
 
@@ -165,7 +169,8 @@ def _with(table: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
 class Call:
     """What a call asks for: data, tables as jobs write them, and all else that a job says.
 
-    ``held`` are things in memory that the job names, ``more`` further keys of the job.
+    ``held`` are things in memory that the job names, ``more`` further keys of the job, ``asked`` what the method is
+    asked for this run only.
     """
 
     data: object
@@ -177,6 +182,7 @@ class Call:
     settings: Mapping[str, Any] = field(default_factory=dict)
     held: Mapping[str, object] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     def job(self) -> Job:
         """Return the job of the call."""
@@ -200,18 +206,18 @@ class Call:
     def run(self, within: Run, kind: str, shape: Shape = Shape()) -> ProtectedFrame:  # noqa: B008
         """Run the job of the call; errors speak of Python's arguments."""
         with in_python():
-            outcome = run(self.job(), within=within)
+            outcome = run(self.job(), within=within, **self.asked)
         return ProtectedFrame(outcome.method, outcome.protected, outcome.seconds, outcome.made, kind, shape)
 
 
-def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict[str, object]]:
-    """Return the name of a method, and its settings as a job has them."""
+def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict[str, object], dict[str, Any]]:
+    """Return the name of a method, its settings as a job has them, and what it is asked for this run."""
     settings: object = None
     if isinstance(said, Chosen):
         name = said.method
     elif isinstance(said, Spec):
         kind = type(said)
-        name = next((name for name, settings in sections().items() if settings is kind), kind.__name__)
+        name = next((name for name, settings in sections().items() if issubclass(kind, settings)), kind.__name__)
         settings = said.model_dump(exclude_unset=True)
     elif isinstance(said, Mapping):
         if len(said) != 1:
@@ -221,7 +227,10 @@ def _method(said: str | Mapping[str, object] | Chosen | Spec) -> tuple[str, dict
         name = said
     if name not in method_names():
         raise InputError(f"no method {name!r}{method_cure(str(name), method_names())}")
-    return name, {} if settings is None else {name: settings}
+    if not isinstance(settings, Mapping):
+        return name, {} if settings is None else {name: settings}, {}
+    settings, asked = apart(name, dict(settings))
+    return name, {name: settings} if settings or not asked else {}, asked
 
 
 def _missing(said: str | Mapping[str, str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def flow_of(source: AnsweringSource, flow: str, key: str) -> Flow:
             continue
         by.append(variable)
         wanted[variable] = frozenset(codes)
-        if total not in codes:
+        if total not in codes and source.narrows:
             where[variable] = codes
     if not by:  # one number: the total of all
         by = [next(iter(variables))]

@@ -103,7 +103,7 @@ async def _plain(request: Request, error: Exception) -> Response:
 async def _not_understood(request: Request, error: Exception) -> Response:
     parts = error.errors() if isinstance(error, RequestValidationError) else []
     where = ", ".join(sorted({".".join(map(str, part["loc"][1:])) or "the body" for part in parts}))
-    return JSONResponse({"error": f"this is not understood: {where[:300]}"}, 422)
+    return JSONResponse({"error": retell(f"this is not understood: {where[:300]}")}, 422)
 
 
 async def _bug(request: Request, error: Exception) -> Response:

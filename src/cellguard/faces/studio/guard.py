@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cellguard.faces.studio.sessions import Session, Sessions
 from cellguard.faces.web import other_host, sealed, too_large
 from cellguard.words.language import first_known, speak
+from cellguard.words.retell import retell
 
 CSRF = "x-cellguard-word"
 ENTER = "/enter"
@@ -26,6 +27,7 @@ _FOREIGN = {"cross-site", "same-site"}  # other pages, also those of other serve
 _LARGEST = 5_000_000  # bytes of a question; uploads have a limit of their own
 _UPLOADS = "/api/files/"
 _LIFE = 12 * 3600  # seconds that a browser keeps the cookie
+_FORGED = "this request does not come from a page of the studio"
 AWAY = (
     "This is the cellguard studio. Its link is good for one browser and one time: use the one that the terminal shows, "
     "or start `cellguard studio` again. Nothing is lost, since all of its state is in the job's folder.\n"
@@ -62,9 +64,9 @@ class Guard:
         if session is None:
             return PlainTextResponse(AWAY, 401)
         if request.method not in _READING and not self._own(request, session):
-            return JSONResponse({"error": "this request does not come from a page of the studio"}, 403)
+            return JSONResponse({"error": retell(_FORGED)}, 403)
         if request.headers.get("sec-fetch-site", "none") in _FOREIGN and request.url.path != "/":
-            return JSONResponse({"error": "this request does not come from a page of the studio"}, 403)
+            return JSONResponse({"error": retell(_FORGED)}, 403)
         if not request.url.path.startswith(_UPLOADS) and (fault := too_large(request, _LARGEST)):
             return fault
         request.scope["session"] = session

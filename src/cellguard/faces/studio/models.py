@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from unicodedata import category, normalize
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from cellguard.views.sheet import Fold, Look
 
@@ -19,14 +18,6 @@ Comment = Annotated[str, Field(max_length=5_000)]
 MOST_SEEN = 40_000  # cells of a window
 
 
-def _visible(name: str) -> str:
-    """Return a name as it is read; signs that nobody sees could make one person two."""
-    plain = " ".join(normalize("NFKC", name).split())
-    if not plain or any(category(sign).startswith("C") for sign in plain):
-        raise ValueError("a name has no invisible signs")
-    return plain
-
-
 class Asked(BaseModel):
     """A question, without anything beyond what is known."""
 
@@ -36,7 +27,7 @@ class Asked(BaseModel):
 class Who(Asked):
     """Who sits there."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S"), AfterValidator(_visible)]
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
 
 
 class Opening(Asked):
@@ -92,6 +83,10 @@ class MapSettings(Asked):
     size: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
     algorithm: Literal["group", "nearest", "everybody", "optimal"] | None = None
     outliers: Literal["remove", "redistribute", "keep"] | None = None
+    largest: Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)] | None = None  # 0: no limit
+    bandwidth: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
+    risk: Literal["external", "internal", "discrete"] | None = None
+    max_risk: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] | None = None
     min_frequency: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     version: Version = ""
 

@@ -23,6 +23,7 @@ from cellguard.job.rulespec import dump_rule, parse_rule
 from cellguard.methods.suppress.costs import COSTS
 from cellguard.methods.suppress.engines.catalogue import ENGINES
 from cellguard.pipeline.job_folder import LARGEST, JobFolder
+from cellguard.pipeline.people import plain_name
 from cellguard.rules.described import described
 from cellguard.scratch import scratch_in
 from cellguard.suggest.described import Chosen, compose_job, compose_map, describe_data
@@ -52,7 +53,7 @@ def session_of(studio: Here, session: Anyone) -> Answer:
 @router.post("/who")
 def introduce(who: Who, session: Anyone) -> Answer:
     """Take the name of who sits there."""
-    session.name = " ".join(who.name.split())
+    session.name = plain_name(who.name)
     return {"name": session.name}
 
 

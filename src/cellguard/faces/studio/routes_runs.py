@@ -125,13 +125,16 @@ def _before(folder: JobFolder, number: int) -> list[int]:
 def check(number: int, studio: Here, session: Anyone) -> Answer:
     """Check the certificate of a run with the code that shares nothing with what made it."""
     found = verify(studio.job.run(number).path)
-    checks = [{"number": c.number, "name": c.name, "passed": c.passed, "detail": c.detail} for c in found.checks]
+    checks = [
+        {"number": c.number, "name": retell(c.name), "passed": c.passed, "detail": retell(c.detail)}
+        for c in found.checks
+    ]
     return {
         "valid": found.valid,
         "checks": checks,
         "warnings": list(map(retell, found.warnings)),
-        "trusted": list(found.trusted),
-        "not_checked": list(found.not_checked),
+        "trusted": list(map(retell, found.trusted)),
+        "not_checked": list(map(retell, found.not_checked)),
     }
 
 
@@ -216,6 +219,8 @@ def record(studio: Here, session: Anyone) -> Answer:
 
 def _shown(entry: Answer) -> Answer:
     said = {key: value for key, value in entry["said"].items() if key not in {"stamp", "changes"}}
+    if isinstance(said.get("headline"), str):
+        said["headline"] = retell(said["headline"])
     if "changes" in entry["said"]:
         said["changes"] = entry["said"]["changes"][:20]
         said["many"] = len(entry["said"]["changes"])

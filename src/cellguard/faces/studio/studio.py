@@ -18,8 +18,7 @@ from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.tables import input_files
 from cellguard.job.jobfile import Job
 from cellguard.job.registry import declared
-from cellguard.methods.maps.spec import RedistributeSpec, table_of
-from cellguard.methods.maps.trial import MapTrial
+from cellguard.methods.maps.trial import MapTrial, reading_of
 from cellguard.pipeline import assess_job
 from cellguard.pipeline.folders import Explainer
 from cellguard.pipeline.job_folder import JobFolder, addresses_in
@@ -174,10 +173,8 @@ class Studio:
 
     def map_trial(self, job: Job) -> MapTrial:
         """Return the points of a job's map, ready for any settings; those of a job that reads the same are the same."""
-        spec, table = RedistributeSpec.of(job), table_of(job)
-        said = [job.microdata, table.cells, table.value, table.decimals, spec.x, spec.y, spec.q, spec.r, spec.crs]
         files = [f"{name}:{_state(path)}" for name, path in sorted(input_files(job).items())]
-        return self._keep(("map", str(said), *files), partial(MapTrial.of, job))
+        return self._keep(("map", reading_of(job), *files), partial(MapTrial.of, job))
 
     def _keep(self, key: object, make: Callable[[], T], holding: object = None) -> T:
         """Return what is kept under a key, or make it; the last few things are kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from cellguard.methods.adjust.result import AdjustmentResult
 from cellguard.methods.adjust.spec import options_of
 from cellguard.report.changed_grids import changed_grid, shown_rows
+from cellguard.report.changed_pages import tables_of, verdict_of
 from cellguard.report.page_grids import Grid
 from cellguard.report.render import render
 from cellguard.report.run_facts import attacks, run_facts
 from cellguard.report.section import Section
-from cellguard.report.tables_page import heading, listed, public_tables, status_words
+from cellguard.report.tables_page import listed, public_tables, status_words
 from cellguard.report.words import share
 from cellguard.seam.outcome import Outcome
 
@@ -38,15 +40,12 @@ def internal_page(outcome: Outcome[AdjustmentResult]) -> str:
     done = outcome.protected
     here = [number for number, table in enumerate(done.tables) if table.name in done.names()]
     grids = [_grid(done, number) for number in here]
-    seen = set().union(*(grid["status"] for grid in grids))
-    legend = [entry for entry in LEGEND if entry[0] in seen]
-    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
     facts = run_facts(outcome.summary, outcome.made, "How the run went.")
     return render(
         "internal.html",
         title="Adjustment of " + listed(done.names()),
         verdict=_verdict(outcome),
-        sections=[_how(outcome), tables, _looked_at(outcome), facts],
+        sections=[_how(outcome), tables_of(grids, LEGEND), _looked_at(outcome), facts],
         data={"kinds": status_words(LEGEND), "tables": grids},
         made=outcome.made,
         holds="true values and the sides to which unsafe cells moved",
@@ -73,17 +72,15 @@ def _grid(done: AdjustmentResult, number: int) -> Grid:
     return changed_grid(table, kept, letters, views, reasons, "o")
 
 
-def _verdict(outcome: Outcome[AdjustmentResult]) -> dict[str, Any]:
-    head, about, off = outcome.verdict, outcome.summary["set"], outcome.summary["distance"]
-    kind = head.kind if head.kind in {"safe", "unsafe"} else "undecided"
-    released = "" if outcome.release is not None else "Nothing was released. "
+def _verdict(outcome: Outcome[AdjustmentResult]) -> Mapping[str, Any]:
+    about, off = outcome.summary["set"], outcome.summary["distance"]
     figures = [
         (f"{about['cells']:,}", "cells", f"{about['shown']:,} published"),
         (f"{about['primary']:,}", "unsafe, and moved", share(about["primary"], about["cells"])),
         (f"{about['adjusted']:,}", "published cells changed", share(about["adjusted"], about["shown"])),
         (f"{off['total']:,.6g}", "moved in all", f"{off['mean']:.3g} on average"),
     ]
-    return {"kind": kind, "headline": f"{head.text}.", "sentence": released + head.caveat, "figures": figures}
+    return verdict_of(outcome, figures)
 
 
 def _how(outcome: Outcome[AdjustmentResult]) -> Section:

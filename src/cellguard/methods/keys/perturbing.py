@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.errors import JobError, UnknownCode
 from cellguard.job.jobfile import Job
+from cellguard.methods.keys.declared import fixed_cells, shown_cells
 from cellguard.methods.keys.keyed_hash import keyed_hash
 from cellguard.methods.keys.perturbation_table import FINE, PerturbationTable
 from cellguard.methods.keys.posterior import Published
 from cellguard.methods.keys.record_keys import Secret
+from cellguard.methods.keys.shown import shown_relations
 from cellguard.rules.rule import fewest_of
 from cellguard.table.fact import KeySum
 from cellguard.table.tableset import TableSet
@@ -26,7 +27,7 @@ _MOST_COUNTS = 64  # counts of which the distribution is told apart in a prior
 class KeyedCells:
     """The distinct cells of linked tables: true counts, cell keys modulo ``modulus``, and from where counts are safe.
 
-    ``fixed`` cells are published as they are.
+    ``fixed`` cells are published as they are; those that are not ``shown`` by any table are not published.
     """
 
     tables: TableSet
@@ -35,6 +36,7 @@ class KeyedCells:
     modulus: int
     threshold: LongArray
     fixed: BoolArray
+    shown: BoolArray
 
     @classmethod
     def of(cls, tables: TableSet, job: Job, fixed: Sequence[str]) -> KeyedCells:
@@ -45,13 +47,13 @@ class KeyedCells:
         for table, cells in zip(tables.tables, tables.cells_of, strict=True):
             spec = next(spec for spec in job.tables if spec.name == table.name)
             threshold[cells] = np.maximum(threshold[cells], fewest_of(spec.rules) or 0)
-        counts = np.rint(tables.value).astype(np.int64)
-        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, _fixed(tables, fixed))
+        counts, shown = np.rint(tables.value).astype(np.int64), shown_cells(tables)
+        return cls(tables, counts, tables.gather(keys), fact.modulus, threshold, fixed_cells(tables, fixed), shown)
 
     @cached_property
     def small(self) -> BoolArray:
-        """Which cells have records, but too few."""
-        return (self.count > 0) & (self.count < self.threshold)
+        """Which published cells have records, but too few."""
+        return self.shown & (self.count > 0) & (self.count < self.threshold)
 
     def published(self, table: PerturbationTable, secret: Secret) -> LongArray:
         """Return the counts with their noise, by the sum of the record keys, or by a keyed hash of it and the count.
@@ -69,7 +71,8 @@ class KeyedCells:
         """Return what an attacker sees of published counts."""
         keys = self.modulus if secret.lookup == "plain" else FINE
         chances = table.chances(keys)
-        return Published(counts, self.tables.relations, table, chances, self.known_filled, self.fixed, prior)
+        relations, left_out = shown_relations(self.tables.relations, self.shown)
+        return Published(counts, relations, table, chances, self.known_filled, self.fixed, prior, left_out=left_out)
 
     @cached_property
     def known_filled(self) -> BoolArray:
@@ -88,23 +91,9 @@ class KeyedCells:
     def distribution(self) -> FloatArray:
         """Return how often each count is that of an inner cell; no count is taken to be impossible."""
         inner = np.ones(len(self.count), bool)
-        relations = self.tables.relations
+        relations = shown_relations(self.tables.relations, self.shown).relations
         inner[np.unique(relations.indices[relations.data > 0])] = False
+        inner &= self.shown
         often = np.bincount(np.minimum(self.count[inner], _MOST_COUNTS), minlength=_MOST_COUNTS + 1) + 0.5
         often[-1] = often[_MOST_COUNTS // 2 : -1].mean()  # all larger counts are as likely as the larger ones here
         return often / often.sum()
-
-
-def _fixed(tables: TableSet, said: Sequence[str]) -> BoolArray:
-    fixed = np.zeros(len(tables), bool)
-    names = [table.name for table in tables.tables]
-    for text in said:
-        name, colon, cell = text.partition(":")
-        if not colon or name.strip() not in names:
-            raise JobError(f"`fixed`: {text!r} is not of the form 'table: cell', as '{names[0]}: Total'")
-        number = names.index(name.strip())
-        try:
-            fixed[tables.cells_of[number][tables.tables[number].find(cell.strip())]] = True
-        except UnknownCode as error:
-            raise JobError(f"`fixed`: {error}") from None
-    return fixed

@@ -7,7 +7,7 @@ Message passing is exact where relations do not go in circles; small circles are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +36,8 @@ class Published:
 
     ``counts`` are the published ones, ``relations`` have a row per sum: 1 for the whole, -1 for its parts. ``filled``
     cells are known to have a record; ``fixed`` ones to be published as they are. ``prior`` has a weight for each count
-    of an inner cell from 0 on, the last one for all larger ones.
+    of an inner cell from 0 on, the last one for all larger ones. ``left_out`` is how many relations are not among them
+    that tell something, too.
     """
 
     counts: LongArray
@@ -46,6 +47,7 @@ class Published:
     filled: BoolArray
     fixed: BoolArray
     prior: FloatArray
+    left_out: int = field(default=0, kw_only=True)
 
     @property
     def base(self) -> LongArray:
@@ -71,7 +73,7 @@ class Posterior:
     """The probability of every count base + k of each cell; ``exact`` where nothing was left out or estimated.
 
     A row of zeros is a cell that no count was found for: nothing is known of it, so it is taken to be disclosed.
-    ``long`` relations had too many parts to be used.
+    ``long`` relations were not used: they have too many parts, or some that are not published.
     """
 
     base: LongArray
@@ -99,6 +101,7 @@ def infer(published: Published, *, run: Run = UNWATCHED) -> Posterior:
     own = published.weights()
     width = own.shape[1]
     relations, long = _usable(published.relations, width)
+    long += published.left_out
     if not relations.shape[0]:
         return Posterior(published.base, _normalised(own), np.full(len(own), long == 0), long)
     start, cell, whole, shift = _edges(relations, published.base)

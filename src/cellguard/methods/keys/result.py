@@ -33,7 +33,7 @@ _INSIDERS = NotChecked(
     "knowledge", "attackers who know some of the records, or of some cells that they are empty", "insiders"
 )
 _ZEROS = NotChecked("zeros", "how likely a published 0 is a true one (group disclosure)", "everybody")
-_UNLISTED = NotChecked("latent", "cells that several tables sum and none lists (latent cells)", "everybody")
+_UNLISTED = NotChecked("latent", "cells that tables sum and none lists (latent cells)", "everybody")
 _SEVERAL = NotChecked(
     "respondents", "respondents with several records: the attack is on numbers of records", "everybody"
 )
@@ -79,8 +79,8 @@ class KeysResult(Result):
 
     @cached_property
     def largest(self) -> FloatArray:
-        """For each distinct cell the largest posterior probability of a small count."""
-        return self.posterior.largest(self.cells.threshold)
+        """For each distinct cell that is published the largest posterior probability of a small count."""
+        return np.where(self.cells.shown, self.posterior.largest(self.cells.threshold), 0.0)
 
     @property
     def worst(self) -> float:
@@ -110,7 +110,8 @@ class KeysResult(Result):
     def verdict(self) -> Verdict:
         """What the attack says, and what it does not."""
         limit, worst = f"{self.spec.limit:.0%}", f"{self.worst:.1%}"
-        open_ = (_OTHERS, _INSIDERS, _ZEROS, *([_UNLISTED] if len(self.tables) > 1 else []))
+        unlisted = len(self.tables) > 1 or not self.cells.shown.all()
+        open_ = (_OTHERS, _INSIDERS, _ZEROS, *([_UNLISTED] if unlisted else []))
         open_ += (_SEVERAL,) if self.several else ()
         if self.over.any():
             many = counted(int(self.over.sum()), "cell")
@@ -127,8 +128,9 @@ class KeysResult(Result):
             return Verdict(Kind.NOT_PROVEN, text, (plain, *open_), accepted=accepted)
         if self.posterior.long:
             many = counted(self.posterior.long, "relation")
-            open_ = (NotChecked("long relations", f"{many} of the most parts", "everybody"), *open_)
-        estimated = int((~self.posterior.exact).sum())
+            why = f"{many} of the most parts, or with parts that are not published"
+            open_ = (NotChecked("long relations", why, "everybody"), *open_)
+        estimated = int((~self.posterior.exact & self.cells.shown).sum())
         if estimated:
             circles = NotChecked(
                 "circles", "the exact posterior of cells whose relations go in circles, which is estimated", "everybody"
@@ -143,7 +145,7 @@ class KeysResult(Result):
 
     def summary(self) -> Summary:
         """Return counts, probabilities and the parameters of the noise; no true count, no key, no seed."""
-        table = self.table
+        table, shown = self.table, self.cells.shown
         facts: dict[str, Any] = {
             "released": self.release is not None,
             "additive": False,
@@ -157,10 +159,10 @@ class KeysResult(Result):
             "limit": self.spec.limit,
             "prior": self.spec.prior,
             "largest_posterior": self.worst,
-            "estimated": int((~self.posterior.exact).sum()),
+            "estimated": int((~self.posterior.exact & self.cells.shown).sum()),
             "long_relations": self.posterior.long,
             "differences": [one.__dict__ for one in still_hidden(table)],
-            "noise": {"variance": float(((self.counts - self.cells.count) ** 2).mean()) if len(self.counts) else 0.0},
+            "noise": {"variance": float(((self.counts - self.cells.count)[shown] ** 2).mean()) if shown.any() else 0.0},
         }
         if self.cells.fixed.any():
             facts["fixed"] = self._fixed()
@@ -179,12 +181,14 @@ class KeysResult(Result):
 
     def _about(self) -> dict[str, dict[str, Any]]:
         linked = self.cells.tables
+        gone = {table.name: int(table.unpublished.sum()) for table in linked.tables}
         return {
             table.name: {
                 "cells": len(table),
+                **({"unpublished": gone[table.name]} if gone[table.name] else {}),
                 "small": int(self.cells.small[cells].sum()),
                 "over": int(self.over[cells].sum()),
-                "changed": int((self.counts != self.cells.count)[cells].sum()),
+                "changed": int(((self.counts != self.cells.count) & self.cells.shown)[cells].sum()),
                 "largest_posterior": float(self.largest[cells].max(initial=0.0)),
             }
             for table, cells in zip(linked.tables, linked.cells_of, strict=True)
@@ -196,7 +200,4 @@ def _codes(table: Table, row: int) -> list[str]:
 
 
 def _released(table: Table, counts: LongArray) -> ReleasedTable:
-    codes = tuple(np.array(d.codes, object)[c] for d, c in zip(table.dimensions, table.codes, strict=True))
-    names = tuple(d.name for d in table.dimensions)
-    hidden = np.zeros(len(table), bool)
-    return ReleasedTable(table.name, names, codes, counts.tolist(), hidden, table.response, table.population, 0)
+    return ReleasedTable.of(table, counts[~table.unpublished].tolist(), decimals=0)

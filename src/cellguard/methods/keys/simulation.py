@@ -53,6 +53,6 @@ def simulate(
         right += int((guess == cells.count)[here].sum())
         claimed += float(found.chances[np.arange(len(best)), best][here].sum())
         guesses += int(here.sum())
-        above += bool(found.largest(cells.threshold).max(initial=0.0) > limit)
+        above += bool(found.largest(cells.threshold)[cells.shown].max(initial=0.0) > limit)
     share = max(guesses, 1)
     return Simulation(draws, right / share, claimed / share, above / max(draws, 1))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import AttackSpec, ProtectSpec, Spec
+from cellguard.job.specs import Spec, TableSpec
+from cellguard.methods.keys.declared import KeyedDeclaration, KeyedSpec
 from cellguard.rules.rule import fewest_of
 from cellguard.seam.look import Look
 
@@ -17,10 +18,9 @@ LOOK = Look(
     public="Every count carries some noise, and none is suppressed; totals need not be the sum of their parts.",
     internal="True count → published count; ○ small, safe with its noise, ✕ unsafe. Confidential.",
 )
-_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts", "publish")
 
 
-class CellKey(Spec):
+class CellKey(KeyedSpec):
     """How the cell key method perturbs counts: its perturbation table, its keys, and what the attack must not reach.
 
     The fields are the keys of `cell_key` in a job.
@@ -54,6 +54,7 @@ class CellKey(Spec):
     ('safe', ['32', '8', '17', '12'])
     """
 
+    designs: ClassVar[frozenset[str]] = frozenset({"deviation", "variance", "small", "staying", "exact", "monotone"})
     table: str | None = Field(
         None, min_length=1, description="a perturbation table: a CSV file of ptable, τ-ARGUS or ONS; default: designed"
     )
@@ -75,9 +76,6 @@ class CellKey(Spec):
     lookup: Literal["hashed", "plain"] = Field(
         "hashed", description="plain: by the sum of record keys itself, as other tools do; its noise is not independent"
     )
-    keys: str | None = Field(None, min_length=1, description="the record_keys.json of an earlier run, to agree with it")
-    seed: int | None = Field(None, ge=0, lt=2**63, description="of keys and of the lookup (default: a secret one)")
-    fixed: list[str] = Field([], description="cells that are published as they are, as `table: cell`")
     limit: float = Field(
         0.5, gt=0, lt=1, description="the largest posterior probability of a small count that may be released"
     )
@@ -95,55 +93,28 @@ class CellKey(Spec):
         said = job.settings.get(METHOD)
         return said if isinstance(said, CellKey) else cls()
 
-    @model_validator(mode="after")
-    def _one_table(self) -> CellKey:
-        designed = {"deviation", "variance", "small", "staying", "exact", "monotone"} & self.model_fields_set
-        plain = {name for name in designed if getattr(self, name) != type(self).model_fields[name].default}
-        if self.table and plain:
-            raise ValueError(f"a perturbation `table` is given, so leave out `{min(plain)}`, which designs one")
-        if self.keys is not None and self.seed is not None:
-            raise ValueError("give one of keys and seed, not both: the file of an earlier run has its seed")
-        return self
 
-
-class KeysDeclaration:
+class KeysDeclaration(KeyedDeclaration):
     """What a job must know of the cell key method, without its numerics."""
 
     name: ClassVar[str] = METHOD
-    participle: ClassVar[str] = "perturbed by cell keys"
-    options: ClassVar[type[ProtectSpec]] = ProtectSpec
     settings: ClassVar[type[Spec] | None] = CellKey
-    attacked: ClassVar[bool] = False
-    surveyed: ClassVar[bool] = False
-    tabular: ClassVar[bool] = True
     look: ClassVar[Look] = LOOK
+    figures: ClassVar[str] = "counts"
+    why_no_weights: ClassVar[str] = (
+        "the attack asks how likely a number of records is, and a sum of weights tells more of it than noise for that "
+        "number conceals; leave it out, or use `method: round`"
+    )
 
     @classmethod
-    def fault(cls, job: Job) -> str | None:
-        """Describe what the job says that does not go with cell keys."""
-        if job.previous:
+    def fault_of(cls, table: TableSpec) -> str:
+        """Describe what a table says that does not go with cell keys of counts."""
+        if table.value != "count":
+            return "cell keys perturb counts; say `value: count`, or `method: magnitude_key`"
+        others = [rule for rule in table.rules if rule.fewest is None]
+        if others or (fewest_of(table.rules) or 0) < 2:
             return (
-                "`previous` is not looked at when counts are perturbed by cell keys; leave it out, and name the "
-                "record_keys.json of the earlier run as `keys`, so that cells of the same records agree"
+                "cell keys hide small counts, so the table has the one rule `min_frequency` of 2 or more, as "
+                "`rules: [{min_frequency: 3}]`"
             )
-        given = (("known", job.known), ("attack", job.attack != AttackSpec()))
-        for key, said in (*given, ("equations", job.equations)):
-            if said:
-                return f"`{key}` is not looked at when counts are perturbed by cell keys; leave it out"
-        for table in job.tables:
-            for name in _NOT_READ:
-                if getattr(table, name) is not None:
-                    return f"table {table.name!r}: `{name}` does not go with cell keys; leave it out"
-            if table.value != "count":
-                return f"table {table.name!r}: cell keys perturb counts; say `value: count`, or `method: magnitude_key`"
-            if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
-                return f"table {table.name!r}: {why}; leave it out"
-            others = [rule for rule in table.rules if rule.fewest is None]
-            if others or (fewest_of(table.rules) or 0) < 2:
-                return (
-                    f"table {table.name!r}: cell keys hide small counts, so the table has the one rule "
-                    "`min_frequency` of 2 or more, as `rules: [{min_frequency: 3}]`"
-                )
-        if job.microdata is not None and job.microdata.weight:
-            return "`weight` does not go with cell keys, which perturb numbers of records; leave it out"
-        return None
+        return ""

@@ -22,7 +22,7 @@ from cellguard.methods.maps.magnitudes import Values, redistribute_values, witho
 from cellguard.methods.maps.mapping import Plan, Redistribution, can_be_filled, redistribute
 from cellguard.methods.maps.outlying import find_outliers
 from cellguard.methods.maps.places import Tiles, large_enough
-from cellguard.methods.maps.report.classes import breaks
+from cellguard.methods.maps.report.drawn import starts_of
 from cellguard.methods.maps.result import MapResult
 from cellguard.methods.maps.screen import assessed_words, map_words
 from cellguard.methods.maps.spec import RedistributeSpec, table_of
@@ -177,8 +177,7 @@ class Redistribute(Method[Located, MapResult]):
         from cellguard.methods.maps.report.figures import risk_utility_figure
 
         name, tiles = table_of(self.job).name, done.tiles
-        starts = breaks(np.concatenate([done.before, done.after[done.is_shown]]))
-        look: dict[str, Any] = {"starts": starts, "whole": done.decimals == 0, "crs": done.crs}
+        look: dict[str, Any] = {"starts": starts_of(done), "whole": done.decimals == 0, "crs": done.crs}
         draw_map(inside / f"{name}_before", tiles.grid, (tiles.q, tiles.r), done.before, title="before", **look)
         here = done.is_shown
         raised = (done.after > done.before)[here]

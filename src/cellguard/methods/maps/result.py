@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +15,12 @@ from cellguard.job.jobfile import Job
 from cellguard.methods.maps.magnitudes import Values
 from cellguard.methods.maps.mapping import Redistribution
 from cellguard.methods.maps.places import Tiles
-from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.shown_result import Placed, ShownResult
 from cellguard.methods.maps.spec import RedistributeSpec, table_of
 from cellguard.methods.maps.transfers import Transfers
 from cellguard.rules.rule import fewest_of
-from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
-from cellguard.table.pattern import Release
-from cellguard.table.printed import nearest
-from cellguard.table.table import Table
 
 QUESTION = "whether the policy's own rules still find a sensitive cell on the map that is shown"
 _LIKELY = NotChecked("likelihood", "how likely a cell at the threshold had fewer records", "everybody")
@@ -37,7 +33,7 @@ _SEVERAL = NotChecked("contributors", "attackers who know several contributions 
 
 
 @dataclass(frozen=True, eq=False)
-class MapResult(Result):
+class MapResult(ShownResult):
     """A map before and after. Confidential, all but ``shown`` and the release.
 
     ``counts`` or ``values`` is there, as the map has counts or sums; ``others`` has what the other algorithms would
@@ -54,11 +50,6 @@ class MapResult(Result):
     notes: tuple[str, ...]
     digests: Mapping[str, str]
     crs: str | None = None
-
-    @property
-    def tables(self) -> Sequence[Table]:
-        """No tables: cells of a map have neighbours, but no relations."""
-        return ()
 
     @property
     def inputs(self) -> Mapping[str, str]:
@@ -112,27 +103,16 @@ class MapResult(Result):
         count: LongArray = self.tiles.count
         return (count > 0) & (count < self.threshold)
 
-    @cached_property
-    def shown(self) -> ShownMap:
-        """The map as it may be published."""
-        table, here = table_of(self.job), self.is_shown
-        return ShownMap(
-            table.name,
-            table.by[0],
-            self.tiles.grid,
-            self.tiles.q[here],
-            self.tiles.r[here],
-            nearest(self.after[here].tolist(), self.decimals),
-            table.response or table.value,
-            table.population,
-            self.decimals,
-            self.crs,
-        )
+    @property
+    def placed(self) -> Placed:
+        """The cells that are left on the map."""
+        here = self.is_shown
+        return Placed(self.tiles.grid, self.tiles.q[here], self.tiles.r[here], self.after[here])
 
-    @cached_property
-    def release(self) -> Release | None:
-        """The map as a table; None if rules still find sensitive cells, or totals tell a contributor."""
-        return Release((self.shown.table(),)) if self.verdict.allows_release else None
+    @property
+    def map_crs(self) -> str | None:
+        """The coordinate system."""
+        return self.crs
 
     @property
     def question(self) -> str:

@@ -10,15 +10,25 @@ from cellguard.job.edit import set_key
 from cellguard.job.jobfile import Job
 from cellguard.job.yamlfile import read_value
 from cellguard.methods.maps.files.job_points import Located, read_map
+from cellguard.methods.maps.merging.method import Merge
+from cellguard.methods.maps.merging.result import MergeResult
 from cellguard.methods.maps.method import Redistribute
 from cellguard.methods.maps.result import MapResult
-from cellguard.methods.maps.spec import RedistributeSpec, table_of
+from cellguard.methods.maps.smoothing.method import Smooth
+from cellguard.methods.maps.smoothing.result import SmoothResult
+from cellguard.methods.maps.spec import PlaceSpec, table_of
 from cellguard.rules.rule import fewest_of
 from cellguard.run_context import Run
 
-FEWEST = "min_frequency"
-SETTINGS = ("size", "algorithm", "outliers", FEWEST)
-_MOST_TRIED = 60_000  # hexagons; maps of more take too long to follow a slider
+FEWEST, LARGEST = "min_frequency", "largest"
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    Redistribute.name: ("size", "algorithm", "outliers", FEWEST),
+    Merge.name: ("size", LARGEST, FEWEST),
+    Smooth.name: ("size", "bandwidth", "risk", "max_risk", FEWEST),
+}
+_MOST_TRIED = 60_000  # cells; maps of more take too long to follow a slider
+_OF_PLACE = set(PlaceSpec.model_fields) - {"size", "bins", "shape", "geopackage"}
+Tried = MapResult | MergeResult | SmoothResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +42,44 @@ class MapTrial:
         """Read the points of a job."""
         return cls(read_map(job))
 
-    def redistributed(self, job: Job, *, within: Run = Run()) -> MapResult:  # noqa: B008
+    def made(self, job: Job, *, within: Run = Run()) -> Tried:  # noqa: B008
         """Return the map as a job of the same points would have it."""
-        located = self.located.sized(RedistributeSpec.of(job))
-        if len(located.tiles.count) > _MOST_TRIED:
-            raise InputError(
-                f"this map has {len(located.tiles.count):,} hexagons, too many to be drawn while you choose; choose "
-                "larger ones, or protect it"
-            )
+        located = self.located.sized(PlaceSpec.of(job))
+        _refuse_many(len(located.tiles.count))
+        if job.method == Merge.name:
+            return Merge(job).protect(located, within, {})
+        if job.method == Smooth.name:
+            done = Smooth(job).protect(located, within, {})
+            _refuse_many(int(done.smoothed.reached.sum()))
+            return done
         return Redistribute(job).redistributed(located, within, {}, compared=False)
+
+
+def _refuse_many(cells: int) -> None:
+    if cells > _MOST_TRIED:
+        raise InputError(
+            f"this map has {cells:,} cells, too many to be drawn while you choose; choose larger ones, or protect it"
+        )
+
+
+def reading_of(job: Job) -> str:
+    """Return what decides which points are read and where: jobs that agree in it can share a trial."""
+    table = table_of(job)
+    place = PlaceSpec.of(job).model_dump(include=_OF_PLACE)
+    return str([job.microdata, table.cells, table.value, table.decimals, place])
 
 
 def settings_of(job: Job) -> dict[str, object]:
     """Return the settings of a map that may be tried."""
-    spec = RedistributeSpec.of(job)
-    said: dict[str, object] = {key: getattr(spec, key) for key in SETTINGS if key != FEWEST}
+    spec = PlaceSpec.of(job)
+    said: dict[str, object] = {key: getattr(spec, key) for key in SETTINGS[job.method] if key != FEWEST}
     return said | {FEWEST: fewest_of(table_of(job).rules)}
 
 
-def with_settings(text: str, said: Mapping[str, object]) -> str:
+def with_settings(text: str, said: Mapping[str, object], method: str = Redistribute.name) -> str:
     """Return the text of a job that says other settings of its map; comments and all else stay.
+
+    A largest size of 0 is none.
 
     >>> job = "redistribute: {bins: 9}  # coarse\\ntables:\\n  - {by: [hexagon], rules: [{min_frequency: 3}]}\\n"
     >>> print(with_settings(job, {"size": 50, "min_frequency": 5}))
@@ -60,13 +88,15 @@ def with_settings(text: str, said: Mapping[str, object]) -> str:
       - {by: [hexagon], rules: [{min_frequency: 5}]}
     <BLANKLINE>
     """
-    if strange := [key for key in said if key not in SETTINGS]:
-        raise InputError(f"no setting {strange[0]!r} of a map can be tried; there are {', '.join(SETTINGS)}")
+    known = SETTINGS[method]
+    if strange := [key for key in said if key not in known]:
+        raise InputError(f"no setting {strange[0]!r} of a map can be tried; there are {', '.join(known)}")
     settings = {key: value for key, value in said.items() if key != FEWEST}
     if settings:
-        own = _part(text, "redistribute")
+        own = _part(text, method)
         left = {key: value for key, value in own.items() if not (key == "bins" and "size" in settings)}
-        text = set_key(text, ["redistribute"], left | settings)
+        kept = {key: value for key, value in (left | settings).items() if not (key == LARGEST and value == 0)}
+        text = set_key(text, [method], kept)
     if FEWEST in said:
         text = set_key(text, ["tables", 0, "rules"], _rules(text, said[FEWEST]))
     return text

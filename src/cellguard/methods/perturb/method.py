@@ -20,6 +20,7 @@ from cellguard.methods.perturb.checks.finding import Cell
 from cellguard.methods.perturb.checks.trends import Trends
 from cellguard.methods.perturb.checks.watch import Watch
 from cellguard.methods.perturb.draw.attributes import Attributes
+from cellguard.methods.perturb.draw.balanced import Balanced
 from cellguard.methods.perturb.draw.mu import MuOptions
 from cellguard.methods.perturb.draw.multipliers import Multipliers, Settings, load_multipliers, make_multipliers
 from cellguard.methods.perturb.draw.redraw import redraw
@@ -54,11 +55,11 @@ _NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "zeros", "t
 class Perturb(Method[Calibration, PerturbationResult]):
     """One random multiplier per respondent, shared by all tables, and checks before release.
 
-    ``multipliers`` is the file of an earlier run: the tables are then made from its multipliers, consistent with all
-    earlier ones; ``checked`` False leaves the checks out, and every table then says so.
+    ``multipliers`` is the file of an earlier run, or what it holds: the tables are then made from its multipliers,
+    consistent with all earlier ones; ``checked`` False leaves the checks out, and every table then says so.
     """
 
-    multipliers: str | Path | None = None
+    multipliers: str | Path | Saved | None = None
     checked: bool = True
     name: ClassVar[str] = "perturb"
     participle: ClassVar[str] = "perturbed"
@@ -82,7 +83,7 @@ class Perturb(Method[Calibration, PerturbationResult]):
     @classmethod
     def fault(cls, job: Job) -> str | None:
         """Describe what the job says in vain, since perturbation does not look at it."""
-        for key, given in (("known", job.known), ("attack", job.attack != AttackSpec()), ("previous", job.previous)):
+        for key, given in (("attack", job.attack != AttackSpec()), ("previous", job.previous)):
             if given:
                 return f"`{key}` is not looked at when tables are perturbed; leave it out"
         for table in job.tables:
@@ -122,11 +123,12 @@ class Perturb(Method[Calibration, PerturbationResult]):
                 unseen=unseen,
                 published=_further(assessed, drawn),
                 trend=_trends(spec),
+                known=assessed.known,
                 checked=self.checked,
                 run=here,
             )
-        if self.multipliers is not None and check.verdict != "unsafe":
-            register_tables(Path(str(self.multipliers)), assessed.tables, released=check.released)
+        if isinstance(self.multipliers, (str, Path)) and check.verdict != "unsafe":
+            register_tables(Path(self.multipliers), assessed.tables, released=check.released)
         notes = [*assessed.notes, *(text for table in self.job.tables for text in doubts(table.name, table.rules))]
         notes += _telling_digits(self.job, drawn, assessed)
         if unseen and self.checked:
@@ -152,9 +154,12 @@ class Perturb(Method[Calibration, PerturbationResult]):
             return replicate_as_drawn(data.tables, drawn, replications=replications, run=here)
 
     def _load(self, data: Calibration) -> tuple[Multipliers, Saved]:
-        path = Path(str(self.multipliers))
-        saved = read_saved(path)
-        drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(path)}")
+        if isinstance(self.multipliers, Saved):
+            saved, name = self.multipliers, "the multipliers"
+        else:
+            path = Path(str(self.multipliers))
+            saved, name = read_saved(path), f"the multipliers in {file_name(path)}"
+        drawn = load_multipliers(saved, data.records, data.inputs, name=name)
         if drawn.definitions.parts != data.definitions.parts:
             raise JobError("the job's `equations` are not those that the multipliers were made with; use the same ones")
         return replace(drawn, notes=("the settings are those of the saved multipliers, whatever the job says",)), saved
@@ -187,7 +192,13 @@ class Perturb(Method[Calibration, PerturbationResult]):
 
     def about(self, outcome: Outcome[PerturbationResult], table: str) -> Mapping[str, Any]:
         """Return that the table is perturbed, whether it is in the calibration set, and whether it was checked."""
-        return {"method": self.name, "calibration": outcome.protected.flags[table]}
+        said, settings = outcome.protected, outcome.protected.check.multipliers.settings
+        about = {"method": self.name, "calibration": said.flags[table]}
+        if settings.method != "balanced":
+            return about
+        how = settings.balanced
+        noise = {"kind": "balanced", "least": how.low, "most": how.high, "additive": table not in said.rounded()}
+        return {**about, "noise": noise}
 
     def pages(self, outcome: Outcome[PerturbationResult]) -> Mapping[str, str]:
         """Return the officer's page and, if there is a release, the public one."""
@@ -238,6 +249,7 @@ def _settings(job: Job, spec: PerturbSpec, data: Calibration) -> Settings:
         Opt(cap=spec.cap, **spec.opt.model_dump()),
         spec.assign,
         _coarser(job, data, decimals),
+        Balanced(**spec.balanced.model_dump()),
     )
 
 

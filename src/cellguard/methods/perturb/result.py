@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cellguard.job.jobfile import Job
 from cellguard.methods.perturb.checks.finding import Finding
+from cellguard.methods.perturb.checks.too_narrow import guess_of_a_side
 from cellguard.methods.perturb.draw.multipliers import Multipliers
 from cellguard.methods.perturb.draw.replicate import Replication
 from cellguard.methods.perturb.draw.saved import Saved
@@ -49,6 +50,12 @@ OTHER_YEARS = NotChecked(
     "Somebody who compares the tables of several years, in which a respondent has the same multiplier.",
 )
 
+KNOWN = NotChecked(
+    "known_combined",
+    "known totals together with several published cells at once",
+    "Somebody who has true totals from elsewhere and combines them with sums of several cells, or with more than how "
+    "far multipliers are from 1. Single cells, differences with known totals and least squares were checked.",
+)
 GROWTH = NotChecked(
     "growth",
     "growth of single respondents",
@@ -122,16 +129,20 @@ class PerturbationResult(Result):
             (EARLIER_ANSWERS, self.reused),
             (OTHER_YEARS, self.check.multipliers.years is not None),
             (GROWTH, self.check.growth),
+            (KNOWN, bool(self.check.known) and self.check.checked),
         )
-        return tuple(attack for attack, open_ in said if open_)
+        sides = (_sides(self.check.multipliers),) if self.check.multipliers.balance is not None else ()
+        return (*(attack for attack, open_ in said if open_), *sides)
 
     @property
     def _headline(self) -> str:
         text = _VERDICTS[self.check.verdict]
+        if self.accepted and self.check.verdict == "safe":
+            text = "safe but for findings that the job accepts"
         if not self.reused or self.check.verdict in {"unsafe", "not checked"}:
             return text
         if self.check.verdict == "safe":
-            text = "safe together with the tables that the job names"
+            text = text if self.accepted else "safe together with the tables that the job names"
         return f"{text}; {EARLIER_ANSWERS.name} NOT CHECKED"
 
     @property
@@ -233,6 +244,7 @@ class PerturbationResult(Result):
             "checked": check.checked,
             "released": self.release is not None,
             "method": settings.method,
+            **({"range": [settings.balanced.low, settings.balanced.high]} if settings.method == "balanced" else {}),
             "mu": plan.zes.mu,
             "sigma": plan.zes.sigma,
             **({"strata": {"by": plan.strata, "mu": dict(plan.classes)}} if plan.strata else {}),
@@ -275,10 +287,29 @@ def _how_drawn(made: Multipliers) -> dict[str, Any]:
     """Return who drew again, who kept a multiplier, and what was promised for all cells together."""
     about: dict[str, Any] = {} if made.redrawn is None else {"redrawn": asdict(made.redrawn)}
     about |= {} if made.years is None else {"years": asdict(made.years)}
+    if made.balance is not None:
+        done = made.balance
+        about["balanced"] = {
+            "units": done.units,
+            "cells": done.cells,
+            "exact": done.exact,
+            "guarded": len(done.guarded),
+        }
     about |= {"perturbed": made.plan.whom} if made.plan.whom else {}
     if made.choice is not None and made.choice.asked:
         about["safe_together_at_least"] = made.choice.together
     return about
+
+
+def _sides(made: Multipliers) -> NotChecked:
+    """Return what somebody concludes who guesses on which side of 1 a multiplier is."""
+    near = 100 * guess_of_a_side(made.settings)
+    return NotChecked(
+        "sides",
+        "guesses of a side",
+        f"Somebody who guesses whether a multiplier is above 1 or below: one guess in two is right, and the "
+        f"contribution is then known to within {near:.3g} % or less.",
+    )
 
 
 def _or(decimals: int | None, otherwise: int) -> int:

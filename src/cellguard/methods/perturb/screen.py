@@ -74,6 +74,9 @@ def _mu(summary: Mapping[str, Any]) -> str:
     """
     if "fit" in summary:
         return "; ".join(summary["fit"].values()) or "nothing to fit"
+    if "range" in summary:
+        low, high = summary["range"]
+        return f"noise of {low:g} to {high:g}, balanced in {summary['balanced']['cells']:,} cells"
     if "strata" not in summary:
         return f"mu = {summary['mu']:.3g}"
     return ", ".join(f"mu = {mu:.3g} of {label}" for label, mu in summary["strata"]["mu"].items())

@@ -74,6 +74,24 @@ class OptSpec(Spec):
     keep_sum: bool = Field(False, description="keep the sum of the multipliers at their number")
 
 
+class BalancedSpec(Spec):
+    """Balanced noise: the range of its sizes, and where it is balanced."""
+
+    low: float = Field(0.10, gt=0, lt=1, description="the least distance of a multiplier from 1")
+    high: float = Field(0.20, gt=0, lt=1, description="the largest distance; above the percent that the rules ask for")
+    shape: Literal["uniform", "triangular", "beta"] = Field("uniform", description="of the distance between the two")
+    totals: Literal["near", "exact"] = Field(
+        "near", description="exact: finest cells that need no noise keep their totals, where sizes in the range do that"
+    )
+    table: str | None = Field(None, min_length=1, description="the table whose finest cells are balanced; the first")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> BalancedSpec:
+        if self.low >= self.high:
+            raise ValueError(f"`high` must be above `low`, which is {self.low:g}")
+        return self
+
+
 class WhomSpec(Spec):
     """Who is perturbed, if not all are: units for which all that is said holds."""
 
@@ -112,8 +130,10 @@ def _spelled_out(data: object) -> object:
 class PerturbSpec(Spec):
     """How tables with `method: perturb` are perturbed: one multiplier per respondent, shared by all tables."""
 
-    method: Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"] = Field(
-        "zes", description="zes uses mu; zes_mu finds the smallest that protects; the others fit to the tables"
+    method: Literal["zes", "zes_mu", "balanced", "marg", "marg_zes", "opt", "least_loss"] = Field(
+        "zes",
+        description="zes uses mu; zes_mu finds the smallest that protects; balanced draws within a range and balances "
+        "the noise of cells that need none; the others fit to the tables",
     )
     mu: float = Field(0.10, gt=0, lt=1, description="how far multipliers are from 1 on average")
     sigma: float = Field(0.02, ge=0, lt=1, description="the standard deviation of that distance")
@@ -135,6 +155,7 @@ class PerturbSpec(Spec):
     seed: int | None = Field(None, ge=0, lt=2**63, description="default: a secret one")
     marg: MargSpec = MargSpec()
     opt: OptSpec = OptSpec()
+    balanced: BalancedSpec = BalancedSpec()
     assign: Literal["equal", "size", "strata", "spread"] | None = Field(
         None, description="fitted methods: how the factor of a group goes to its members"
     )
@@ -162,7 +183,7 @@ class PerturbSpec(Spec):
     def _sensible(self) -> PerturbSpec:
         if self.replications == 1:
             raise ValueError("`replications`: a study needs at least 2 of them; 0 means none")
-        fitted = self.method not in {"zes", "zes_mu"}
+        fitted = self.method not in {"zes", "zes_mu", "balanced"}
         if self.trends is not None and self.trends.values and (fitted or self.attributes is not None):
             raise ValueError("`trends` with `values` gives each year its own factors; leave `attributes` out, use zes")
         if fitted and self.attributes is not None:
@@ -170,9 +191,13 @@ class PerturbSpec(Spec):
         for name, said, methods in (
             ("marg", self.marg != MargSpec(), ("marg", "marg_zes")),
             ("opt", self.opt != OptSpec(), ("opt", "least_loss")),
+            ("balanced", self.balanced != BalancedSpec(), ("balanced",)),
         ):
             if said and self.method not in methods:
-                raise ValueError(f"`{name}` is for the methods {' and '.join(methods)}, not for {self.method}")
+                many = "s" if len(methods) > 1 else ""
+                raise ValueError(f"`{name}` is for the method{many} {' and '.join(methods)}, not for {self.method}")
+        if self.method == "balanced":
+            self._fits_balanced()
         if fitted and self.redraw:
             raise ValueError(f"`redraw` is for zes and zes_mu, not for {self.method}")
         if self.assign and (not fitted or self.method == "marg_zes"):
@@ -192,3 +217,54 @@ class PerturbSpec(Spec):
         if self.method == "zes_mu" and self.least > self.cap:
             raise ValueError("`least`, the smallest mu of a class, must not be above `cap`")
         return self
+
+    def _fits_balanced(self) -> None:
+        """Refuse what balanced noise does not look at."""
+        for name, said in (
+            ("strata", self.strata is not None),
+            ("earlier", self.earlier is not None),
+            ("directions", self.directions != "random"),
+            ("shape", self.shape != "normal"),
+        ):
+            if said:
+                raise ValueError(f"`{name}` does not go with balanced noise; leave it out, or use zes")
+        if self.balanced.totals == "exact" and (self.attributes is not None or (self.trends and self.trends.values)):
+            raise ValueError(
+                "`totals: exact` holds for one multiplier per respondent; leave `attributes` and `trends` out"
+            )
+
+
+class RespondentNoise(PerturbSpec):
+    """How tables are perturbed by multipliers of respondents, as an object for Python.
+
+    The fields are the keys of `perturb` in a job.
+
+    Parameters
+    ----------
+    method
+        ``"zes"``, ``"zes_mu"``, ``"balanced"``, ``"marg"``, ``"marg_zes"``, ``"opt"`` or ``"least_loss"``.
+    mu, sigma, shape, directions, probability, promise, cap, way, least, strata, perturb_if
+        How far multipliers are from 1, on which side, and whose.
+    redraw, seed, earlier
+        Rounds of drawing again, the seed, and the file of an earlier year.
+    marg, opt, balanced, assign
+        The settings of the other methods.
+    attributes, trends
+        Multipliers of each response, and growth that must not be known.
+    accept, unproven, published, few, sparse, round, replications
+        What may be released, what is looked at, and how often the noise is studied.
+
+    References
+    ----------
+    Evans, T., Zayatz, L. and Slanta, J. (1998). Using noise for disclosure limitation of establishment tabular data.
+    *Journal of Official Statistics* 14(4), 537-551.
+
+    Examples
+    --------
+    >>> import cellguard as cg
+    >>> firms = {"region": ["N"] * 6 + ["S"] * 9, "pay": [30, 28, 25, 22, 21, 20] + [12, 11] * 4 + [10]}
+    >>> how = cg.RespondentNoise(method="balanced", balanced={"low": 0.15, "high": 0.3, "totals": "exact"}, seed=1)
+    >>> done = cg.protect(firms, by=["region"], value="pay", rules=cg.PPercent(10), method=how)
+    >>> str(done.verdict.kind), done.release["table"].value
+    ('safe', ['248', '146', '102'])
+    """

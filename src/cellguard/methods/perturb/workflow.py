@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,8 +22,11 @@ from cellguard.methods.perturb.cells.sensitivity import Needs, needs_of, s_n, st
 from cellguard.methods.perturb.checks.conflicts import TableMethod, conflicts
 from cellguard.methods.perturb.checks.disclosed import disclosed
 from cellguard.methods.perturb.checks.finding import Cell, Finding
+from cellguard.methods.perturb.checks.known_sets import KnownTotal
+from cellguard.methods.perturb.checks.known_totals import known_totals
 from cellguard.methods.perturb.checks.ratios import ratios
 from cellguard.methods.perturb.checks.remedies import MOST, method_advice, recoding_advice, set_advice
+from cellguard.methods.perturb.checks.too_narrow import too_narrow
 from cellguard.methods.perturb.checks.trends import Trends, growth_to_judge, trends
 from cellguard.methods.perturb.checks.unknowns import unknowns_of
 from cellguard.methods.perturb.checks.watch import Watch
@@ -75,6 +78,7 @@ class Check:
     either case nothing is proven, and nothing is released unless ``unproven`` says that it may be. Findings that forbid
     a release are ``open`` unless all their cells are ``accepted``, or all of them are of tables that are ``published``
     already and took part in the checks. ``growth``: that of some contributor can be told, and no rule judged it.
+    ``known`` are the totals that attackers have from elsewhere.
     """
 
     tables: tuple[Perturbed, ...]
@@ -87,6 +91,7 @@ class Check:
     unproven: bool = False
     published: tuple[Perturbed, ...] = ()
     growth: bool = False
+    known: tuple[str, ...] = ()
 
     @cached_property
     def open(self) -> tuple[Finding, ...]:
@@ -177,14 +182,16 @@ def check_tables(
     unproven: bool = False,
     checked: bool = True,
     trend: Trends | None = None,
+    known: Sequence[KnownTotal] = (),
     run: Run | None = None,
 ) -> Check:
     """Perturb the tables and check them: S_N of every cell, the linear system, ratios, conflicts with other tables.
 
     ``accept`` are cells that may be released although they are unsafe; ``others`` are tables published elsewhere, and
     ``unseen`` names of tables from the same multipliers that are not among ``tables``; ``published`` are tables from
-    them that readers have already, so that they are combined with the new ones. With ``unproven`` a release does
-    not need a proof that is complete. With ``checked`` False only conflicts are looked for, and the verdict says so.
+    them that readers have already, so that they are combined with the new ones; ``known`` are true totals that
+    everybody has from elsewhere. With ``unproven`` a release does not need a proof that is complete. With ``checked``
+    False only conflicts are looked for, and the verdict says so.
     """
     if not tables:
         raise InputError("there is no table to perturb; name at least one")
@@ -193,28 +200,70 @@ def check_tables(
     every = [*tables, *published]
     perturbed = [TableMethod(t.name, t.response, "perturb", t.table.population) for t in tables]
     findings = list(conflicts([*perturbed, *others], multipliers.definitions))
-    known, limits = _known(accept, every), list[str]()
+    accepted, limits = _known(accept, every), list[str]()
     names = {t.name for t in published}
 
     def accepts(finding: Finding) -> bool:
-        return _all_in(known, finding) or _all_of(names, finding)
+        return _all_in(accepted, finding) or _all_of(names, finding)
 
-    if checked:
+    for told in _told_noise(multipliers, every) if checked else ():
         run.tell("checking every cell")
-        findings += [finding for here in (*made, *old) for finding in _sensitive(here)]
-        definitions = multipliers.definitions.leaves
-        leaves = multipliers.by_leaf([t.response for t in every])
-        added = {leaf: multipliers.contributions(leaf) for leaf in leaves}
+        here = [p if told is multipliers else replace(p, total=told.totals(p.table)) for p in (*made, *old)]
+        findings += [finding for one in here for finding in _sensitive(one)]
+        definitions = told.definitions.leaves
+        leaves = told.by_leaf([t.response for t in every])
+        added = {leaf: told.contributions(leaf) for leaf in leaves}
         systems = [unknowns_of(family, added, definitions) for family in families(every, definitions)]
         forbidden = any(not accepts(f) for f in findings)
         results = [disclosed(system, watch, accepts=accepts, unsafe=forbidden, run=run) for system in systems]
         findings += [finding for result in results for finding in result.findings]
         findings += ratios(results, leaves)
+        with_known, more = _with_known(here, known, told)
+        findings += with_known
+        limits += [*(limit for result in results for limit in result.limits), *more]
+    if checked:
+        findings += too_narrow([here.needs for here in (*made, *old)], multipliers.settings)
         findings += [] if trend is None else trends((*made, *old), trend)
-        limits = [limit for result in results for limit in result.limits]
+        findings = _distinct(findings)
     limited = tuple(dict.fromkeys(limits))
     growth = trend is None and growth_to_judge((*made, *old))
-    return Check(made, multipliers, tuple(findings), limited, known, checked, tuple(unseen), unproven, old, growth)
+    names_known = tuple(map(str, known))
+    return Check(
+        made,
+        multipliers,
+        tuple(findings),
+        limited,
+        accepted,
+        checked,
+        tuple(unseen),
+        unproven,
+        old,
+        growth,
+        names_known,
+    )
+
+
+def _with_known(
+    tables: Sequence[Perturbed], known: Sequence[KnownTotal], made: Multipliers
+) -> tuple[list[Finding], list[str]]:
+    """Return what cells tell together with totals that everybody has, and what was not looked at."""
+    added = {response: made.contributions(response) for response in dict.fromkeys(t.table.response for t in tables)}
+    fitted = made.settings.fitted is not None
+    return known_totals(tables, known, added, moved=None if fitted else made.base != 1, one=not fitted)
+
+
+def _told_noise(multipliers: Multipliers, tables: Sequence[CalibrationTable]) -> list[Multipliers]:
+    """Return the multipliers and, if some noise follows from the method, those without it: both must protect."""
+    known = multipliers.known([table.response for table in tables])
+    return [multipliers] if known is multipliers else [multipliers, known]
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """Return each finding once: of one cell that is unsafe with and without some noise, the first."""
+    seen: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.kind, finding.text, finding.cells, finding.units), finding)
+    return list(seen.values())
 
 
 def _sensitive(here: Perturbed) -> list[Finding]:

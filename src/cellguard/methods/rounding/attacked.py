@@ -37,7 +37,8 @@ class Attacked:
     ``alone_lower`` and ``alone_upper`` are the ends that each published value leaves by itself and with what the
     attacker knows beforehand; ``lower`` and ``upper`` those that all of them leave together. If they are not ``exact``,
     the attacker's interval may be narrower; witnesses then prove that those of unsafe cells are wide enough.
-    ``short`` are the unsafe cells that their own published values already leave too little.
+    ``short`` are the unsafe cells that their own published values already leave too little; ``spent`` says that the
+    work allowed was done before all was decided.
     """
 
     audit: Audit
@@ -47,6 +48,7 @@ class Attacked:
     upper: FloatArray
     exact: bool
     short: BoolArray
+    spent: bool = False
 
     @property
     def verdict(self) -> str:
@@ -100,7 +102,7 @@ def attack(
         sharp = judged.exact & ~world.constraints.empty
         low, high = np.where(sharp, judged.lower, low), np.where(sharp, judged.upper, high)
         exact = bool(judged.exact.all())
-    return Attacked(judged, world.lower[:n], world.upper[:n], low, high, exact, short)
+    return Attacked(judged, world.lower[:n], world.upper[:n], low, high, exact, short, run.is_spent)
 
 
 def _floor(ends: FloatArray) -> FloatArray:

@@ -44,6 +44,7 @@ _WHICH = NotChecked(
     "Somebody who runs the program on tables that fit what is published, and keeps those that it rounds like this.",
 )
 _INSIDERS = NotChecked("insiders", "insiders", "A respondent who subtracts its own contribution, alone or with others.")
+_WITHIN = "within the work allowed; `effort: best` allows any"
 _TOGETHER = "Several respondents who pool what they know."
 
 
@@ -69,10 +70,13 @@ def _kind(assessed: Assessment, attacked: Attacked, untied: tuple[NotChecked, ..
     if attacked.verdict == "unsafe":
         named = _cells(attacked.open, audit.needs.tables)
         return Kind.UNSAFE, f"UNSAFE: {who} who knows how the tables are rounded comes too close to {named}{more}"
+    if audit.unfinished:
+        return Kind.UNDECIDED, f"NOT PROVEN: what a respondent can conclude was not decided {_WITHIN}{more}"
     if attacked.verdict == "undecided":
         named = _cells(attacked.open, audit.needs.tables)
+        within = f" {_WITHIN}" if attacked.spent else ""
         why = "; ".join(world) if (world := audit.needs.world.open) else f"what {who} can conclude of {named}"
-        return Kind.UNDECIDED, f"NOT PROVEN: {why} could not be decided{more}"
+        return Kind.UNDECIDED, f"NOT PROVEN: {why} could not be decided{within}{more}"
     if unruled:
         return Kind.NO_RULE, f"{unruled}, so nothing is known to be safe"
     left = f", {' and '.join(one.name for one in untied)} not checked" if untied else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,9 +23,9 @@ from cellguard.methods.rounding.plan import Plan, plan_of
 from cellguard.methods.rounding.result import RoundingResult
 from cellguard.methods.rounding.rounded import Rounded, round_cells
 from cellguard.methods.rounding.screen import assessed_words, rounded_words
-from cellguard.methods.rounding.spec import SHARED, RoundOptions, options_of
+from cellguard.methods.rounding.spec import EFFORTS, SHARED, RoundOptions, options_of
 from cellguard.randomness import checked_seed, fresh_seed
-from cellguard.run_context import Run, timed
+from cellguard.run_context import Budget, Run, timed
 from cellguard.seam.look import Look
 from cellguard.seam.method import Method
 from cellguard.seam.outcome import Outcome
@@ -85,6 +85,7 @@ class Round(Method[Assessment, RoundingResult]):
         plan, seed = plan_of(assessed.job, assessed.tables), self._seed()
         with timed("rounding", run, seconds):
             rounded = self._rounded(plan, seed, run)
+        run = self._within_budget(run)
         with timed("attacking what is published", run, seconds) as here:
             attacked = self._attack(assessed, rounded, here)
         doublings, mended = 0, np.zeros(len(assessed.tables), bool)
@@ -106,6 +107,11 @@ class Round(Method[Assessment, RoundingResult]):
                 attacked = self._attack(assessed, rounded, here)
         kept = None if plan.kind == "conventional" else seed
         return RoundingResult(assessed, rounded, attacked, kept, doublings, mended, self.accept_no_rules)
+
+    def _within_budget(self, run: Run) -> Run:
+        """Return the run with the work that attacks may take from now on."""
+        allowed = EFFORTS[options_of(self.job.tables[0].protect).effort]
+        return run if allowed is None else replace(run, budget=Budget(allowed))
 
     def _rounded(self, plan: Plan, seed: int, run: Run) -> Rounded:
         first = options_of(self.job.tables[0].protect).search == "first"

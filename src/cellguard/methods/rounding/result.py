@@ -143,6 +143,7 @@ class RoundingResult(ChangedResult):
                 "sums": {"published": len(self.rounded.gaps), "off": int((self.rounded.gaps != 0).sum())},
                 "distance": self.distance.plain(),
                 **({} if (search := self.rounded.search) is None else {"search": {"gap": round(search.gap, 6)}}),
+                "attack": {"effort": options_of(self.job.tables[0].protect).effort, "ended": not attacked.spent},
                 "open": [set_.message_name(int(cell)) for cell in at],
             },
         )

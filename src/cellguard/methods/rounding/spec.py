@@ -9,7 +9,9 @@ from pydantic import Field
 from cellguard.errors import InputError
 from cellguard.job.specs import ProtectSpec
 
-SHARED = ("kind", "if_unsafe", "seed", "steps", "search")
+SHARED = ("kind", "if_unsafe", "seed", "steps", "search", "effort")
+# The seconds of the processor that all attacks of a run may take.
+EFFORTS: dict[str, float | None] = {"quick": 30.0, "normal": 300.0, "best": None}
 
 
 class RoundOptions(ProtectSpec):
@@ -35,6 +37,11 @@ class RoundOptions(ProtectSpec):
     )
     search: Literal["best", "first"] = Field(
         "best", description="controlled: the rounding nearest to what chance prefers, or the first that adds up"
+    )
+    effort: Literal["quick", "normal", "best"] = Field(
+        "normal",
+        description="how long attacks may take: 30 or 300 seconds of the processor, or until they end; what is not "
+        "proven by then is named, and nothing is released",
     )
     seed: int | None = Field(None, ge=0, lt=2**63, description="default: a secret one, kept in the internal half")
 

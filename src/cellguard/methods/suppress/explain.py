@@ -23,6 +23,7 @@ from cellguard.run_context import UNWATCHED, Run
 from cellguard.table.pattern import Pattern
 
 _FEW = 100  # unsafe cells for which moves are looked for: each is a few small programs
+_LOOKED_AT = 30_000  # cells of these programs together, about 0.3 CPU seconds; explaining the rest waits until asked
 _SHORT = 40  # variables that a move may have to explain anything
 
 
@@ -44,14 +45,12 @@ def explain_proof(audit: Audit, *, known: sp.csr_array | None = None, run: Run =
     """
     needs, pattern = audit.needs, audit.pattern
     unsafe = np.flatnonzero(needs.primary)
-    if len(unsafe) <= _FEW:
-        return explain_pattern(needs, pattern, known=known, run=run)
-    proven = through_short_moves(audit, _SHORT)
+    proven = through_short_moves(audit, _SHORT) if len(unsafe) > _FEW else {}
     left = [int(cell) for cell in unsafe if int(cell) not in proven]
     largest = sorted(left, key=lambda cell: (-needs.upper[cell], cell))[:_FEW]
-    more = explain_pattern(needs, pattern, only=largest, known=known, run=run) if largest else None
+    more = explain_pattern(needs, pattern, only=largest, known=known, most=_LOOKED_AT, run=run) if largest else None
     through = {**({} if more is None else more.through), **proven}
-    return _inverted(through, whole=len(left) <= _FEW)
+    return _inverted(through, whole=len(through) == len(unsafe))
 
 
 def explain_pattern(
@@ -60,11 +59,13 @@ def explain_pattern(
     only: Sequence[int] | None = None,
     *,
     known: sp.csr_array | None = None,
+    most: int | None = None,
     run: Run = UNWATCHED,
 ) -> Explanations:
     """Explain the unsafe cells of a pattern, or ``only`` some of them, as distinct cells.
 
-    A short move through suppressed cells is found for each need that no earlier move serves.
+    A short move through suppressed cells is found for each need that no earlier move serves, until the programs had
+    ``most`` cells together; what is left then is left out.
     """
     system = build_system(manageable(needs), np.ones(len(needs.tables)), known)
     unknown = np.ones(len(system.merged.merged), bool)
@@ -75,21 +76,31 @@ def explain_pattern(
         some = set(system.merged.merged[list(only)].tolist())
         wanted = [target for target in wanted if target.cell in some]
     through: dict[int, set[int]] = {}
-    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, run)):
-        through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
+    left = set[int]()
+    for number, (target, cells) in enumerate(_short_moves(system, hidden, wanted, most, run)):
+        if cells is None:
+            left.add(target.cell)
+        else:
+            through.setdefault(target.cell, set()).update(c for c in cells if c != target.cell)
         if number % 1_000 == 0:
             run.left(len(wanted) - number, len(wanted), "protection levels to explain")
             run.check()
-    return _on_all_cells(system, through)
+    return _on_all_cells(system, {cell: others for cell, others in through.items() if cell not in left})
 
 
 def _short_moves(
-    system: System, hidden: BoolArray, wanted: list[Target], run: Run
-) -> Iterator[tuple[Target, list[int]]]:
-    """Go through targets with the cells of a move that serves each; nothing moves if no move does."""
+    system: System, hidden: BoolArray, wanted: list[Target], most: int | None, run: Run
+) -> Iterator[tuple[Target, list[int] | None]]:
+    """Go through targets with the cells of a move that serves each; nothing moves if no move does.
+
+    Once programs had ``most`` cells, targets that no move so far serves come with None.
+    """
     repairer, served = Repairer(system, run=run), dict[Target, list[int]]()
     for target in wanted:
         if target not in served:
+            if most is not None and repairer.looked_at > most:
+                yield target, None
+                continue
             flow = repairer.flow(target, hidden, system.cost, allowed=hidden, local=True)
             flow = flow or repairer.flow(target, hidden, system.cost, allowed=hidden)
             cells = [] if flow is None else [int(c) for c in flow.cells]

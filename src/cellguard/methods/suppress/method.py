@@ -125,7 +125,8 @@ class Suppress(SuppressDeclaration, PatternMethod):
     def expected_seconds(self, assessed: Assessment) -> float:
         """Return a guess from the size of the set, the engine, the effort, and who attacks."""
         engine = self._engine() or usual_engine(assessed.needs)
-        load = TimeEstimate.of(assessed.needs)
+        equal = all(_options(spec.protect).cost == "constant" for spec in assessed.job.tables)
+        load = TimeEstimate.of(assessed.needs, equal=equal)
         seconds = load.seconds(engine, self._effort(UNWATCHED))
         return seconds + load.seconds_inside() if self.job.insiders else seconds
 

@@ -133,16 +133,22 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
         return [*assessed_words(assessed.summary(), cured=cured), expected if beyond else f"{expected}; {_EARLIER}"]
 
     def _expected(self, assessed: Assessment) -> tuple[str, bool]:
-        """Describe how long it may take and how much memory; say also whether that is more than there is."""
+        """Describe how long it may take and how much memory; say also whether that is more than is there or known."""
         memory, there = self.expected_memory(assessed), memory_there()
         text = f"may take some {told_seconds(self.expected_seconds(assessed))} and {memory:.1f} GiB of memory"
-        if memory <= there:
-            return text, False
-        return (
-            f"{text}, and there are {there:.1f}. Protect tables of fewer dimensions or levels, or (of very many "
-            "respondents) say `attack: {insiders: false}`",
-            True,
-        )
+        if memory > there:
+            return (
+                f"{text}, and there are {there:.1f}. Protect tables of fewer dimensions or levels, or (of very many "
+                "respondents) say `attack: {insiders: false}`",
+                True,
+            )
+        if TimeEstimate.of(assessed.needs).proof_is_unknown:
+            return (
+                f"{text}, and no proof of so many counts in three dimensions or more has been seen to end. "
+                "Protect tables of fewer dimensions or levels, or round the counts",
+                True,
+            )
+        return text, False
 
     def screen(self, outcome: Outcome[SuppressionResult], folder: Path | None) -> Screen:
         """Return the verdict, the tables, what gives cells away, and what was written."""
@@ -151,7 +157,8 @@ class PatternMethod(Method[Assessment, SuppressionResult]):
             allowed = "no rule was applied" if outcome.protected.findings.without_rules else "may be published"
             written = [f"{folder}/release ({allowed})"] if outcome.release is not None else []
             written = [", ".join([*written, f"{folder}/internal (confidential)"])]
-        return audit_words(outcome.summary, written, cured=outcome.release is not None)
+        search = outcome.protected.suppression
+        return audit_words(outcome.summary, written, cured=outcome.release is not None, search=search)
 
     def write_internal(self, outcome: Outcome[SuppressionResult], inside: Path) -> None:
         """Write every cell with status and reasons, facts, explanations, what is to be sent, and the seed of costs."""

@@ -6,18 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cellguard.inputs.assessed_screen import CURE
+from cellguard.methods.suppress.engines.effort import BEST, NORMAL
+from cellguard.methods.suppress.suppress import Suppression
 from cellguard.seam.screen import Board, Screen, counted
 from cellguard.table.table import ADDED
 
 _SHOWN = 20
+SEARCHING = ("witness", "gauss")
+"""The engines that go on for longer with more effort."""
 _ADDED_ROWS = (
     "Rows of cells that no table lists, and of sums, are what an attacker can work out: "
     "judged and protected, not released."
 )
 
 
-def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True) -> Screen:
-    """Return the verdict first, then the cells that are given away and how, what was written, what was not checked."""
+def audit_words(
+    summary: Mapping[str, Any], written: Sequence[str], *, cured: bool = True, search: Suppression | None = None
+) -> Screen:
+    """Return the verdict first, then the cells that are given away and how, what was written, what was not checked.
+
+    ``search`` is what chose the pattern, if it was chosen now.
+    """
     cure = CURE if summary["verdict"] == "no rule" and not cured else ""
     gap = summary.get("gap") if summary.get("lower_bound") or not summary.get("cost") else None
     return [
@@ -30,6 +39,7 @@ def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bo
             if gap is None
             else [f"At most {gap:.1%} of what the secondary cells cost could be saved (0.0% is the optimum)."]
         ),
+        *_where_it_ended(search),
         *(f"Warning: {warning}" for warning in summary.get("warnings", ())),
         *(
             f"Taken on trust: the rule {rule}, which `cellguard verify` cannot recompute."
@@ -37,6 +47,22 @@ def audit_words(summary: Mapping[str, Any], written: Sequence[str], *, cured: bo
         ),
         *(f"Written: {line}" for line in written),
         *(line for line in (cure, summary.get("caveat", "")) if line),
+    ]
+
+
+def _where_it_ended(search: Suppression | None) -> list[str]:
+    """Say with which work a search ended that is further from the optimum than normal effort aims at.
+
+    >>> _where_it_ended(None)
+    []
+    """
+    if search is None or search.seed is not None or not search.finished or search.effort == BEST.name:
+        return []
+    if search.engine not in SEARCHING or search.search_gap <= NORMAL.gap or search.bound <= 0:
+        return []
+    return [
+        f"The search ended with the work of effort {search.effort}, at most {search.search_gap:.1%} above the optimum; "
+        "effort best goes on."
     ]
 
 

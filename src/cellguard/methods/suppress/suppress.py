@@ -63,6 +63,10 @@ class Suppression:
     seed
         The secret seed of random costs; ``cost`` and ``costs`` are then those without randomness, and there is no
         bound.
+    effort
+        The effort of the search.
+    search_gap
+        How far the search's own pattern may be above the optimum: before cells for sums and respondents were added.
 
     Examples
     --------
@@ -81,6 +85,8 @@ class Suppression:
     engine: str = "witness"
     hints: Sequence[Hint] = ()
     seed: int | None = None
+    effort: str = ""
+    search_gap: float = 0.0
 
     def __repr__(self) -> str:
         gap = f"gap {self.gap:.1%}" if self.seed is None else "random costs"
@@ -89,8 +95,17 @@ class Suppression:
     @property
     def gap(self) -> float:
         """How far the cost may be above the optimum, as a share of it; 0 if it is proven to be the optimum."""
-        gap = 0.0 if self.cost == 0 else (self.cost - self.bound) / self.cost
-        return gap if gap > 1e-6 else 0.0
+        return gap_between(self.cost, self.bound)
+
+
+def gap_between(cost: float, bound: float) -> float:
+    """Return how far a cost may be above the optimum, as a share of it; 0 up to what solvers do not resolve.
+
+    >>> gap_between(4.0, 3.0), gap_between(3.0, 3.0), gap_between(0.0, 0.0)
+    (0.25, 0.0, 0.0)
+    """
+    gap = 0.0 if cost == 0 else (cost - bound) / cost
+    return gap if gap > 1e-6 else 0.0
 
 
 def suppress(
@@ -195,7 +210,18 @@ def suppress(
     work.pattern = publish_determined(work.system.needs, work.pattern)
     paid = float(work.costs[work.pattern.secondary].sum())
     said = getattr(choose, "__name__", "own")
-    return Suppression(work.pattern, paid, solved.bound, work.costs, solved.finished, solved.cuts, said, hints)
+    return Suppression(
+        work.pattern,
+        paid,
+        solved.bound,
+        work.costs,
+        solved.finished,
+        solved.cuts,
+        said,
+        hints,
+        effort=looked.name,
+        search_gap=gap_between(solved.cost, solved.bound),
+    )
 
 
 class _Work:

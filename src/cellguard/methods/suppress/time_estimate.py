@@ -20,6 +20,8 @@ _DEEP = 5e-3  # seconds for an unsafe cell beyond two dimensions, with quick eff
 _INSIDE = 3e-3  # seconds for an unsafe cell of a two-dimensional table where respondents are looked at
 _PROCESS, _ROOM, _SUMS = 0.2, 7e-4, 3.0  # GiB of a process, for the square root of the cells, and times that for sums
 _CROSSED, _INSIDERS = 1e-6, 3e-6  # GiB for each crossing cell, and for each cell where respondents are looked at
+_BEHIND = 7.5e-7  # seconds for a crossing cell and an unsafe one
+_PROVEN = 100_000  # counts up to which proofs beyond two dimensions have been measured
 _MASTERS = 15  # seconds of whole masters, which settle smaller sets at once and are too large for larger ones
 _SMALL = 1_500  # cells up to which masters settle a set before its work is used up
 
@@ -29,7 +31,7 @@ class TimeEstimate:
     """What the time depends on: cells, unsafe ones, relations per cell, crossing cells, and what attackers know.
 
     ``bounded`` is whether they know bounds, ``sure`` whether they know of every empty combination that it is empty,
-    ``counts`` whether all tables are of counts.
+    ``counts`` whether all tables are of counts, ``equal`` whether all cells cost the same.
     """
 
     cells: int
@@ -39,10 +41,11 @@ class TimeEstimate:
     bounded: bool = True
     sure: bool = True
     counts: bool = False
+    equal: bool = False
 
     @classmethod
-    def of(cls, needs: Requirements) -> TimeEstimate:
-        """Return what a set asks for."""
+    def of(cls, needs: Requirements, *, equal: bool = False) -> TimeEstimate:
+        """Return what a set asks for, where cells cost the same or not."""
         tables, world = needs.tables, needs.world
         bounds = np.isfinite(world.lower) | np.isfinite(world.upper)
         return cls(
@@ -53,7 +56,19 @@ class TimeEstimate:
             bool((bounds & (world.lower < world.upper)).any()),
             all(table.zeros == "known" for table in tables.tables),
             all(table.is_count for table in tables.tables),
+            equal,
         )
+
+    @property
+    def proof_is_unknown(self) -> bool:
+        """Whether nobody has seen the proof of such a set end: many counts in three dimensions or more.
+
+        >>> TimeEstimate(500_000, 103_823, 3.36, counts=True).proof_is_unknown
+        True
+        >>> TimeEstimate(930_000, 208_601, 2.18, counts=True).proof_is_unknown
+        False
+        """
+        return self.counts and self.relations > USUAL.flat_terms and self.cells > _PROVEN
 
     def seconds(self, engine: str, effort: Effort) -> float:
         """Return about how long this engine takes with this effort.
@@ -63,7 +78,7 @@ class TimeEstimate:
         """
         if not self.unsafe:
             return 1.0
-        behind = 2e-4 * self.crossing
+        behind = _BEHIND * self.crossing * self.unsafe
         if engine == "gauss" and effort is not BEST:
             one_way = 1.75 if self.sure else 1.0  # where zeros are known, many cells can only go up
             safe = self.cells - self.unsafe
@@ -76,11 +91,14 @@ class TimeEstimate:
                 return max(_DEEP * self.unsafe + behind, 1.0)
             large = max(1.0, (self.unsafe / _MANY) ** 0.5)
             return max(1.1e-3 * self.unsafe * large * steep**4 + behind, 1.0)
+        flat = self.relations <= USUAL.flat_terms
         if self.cells < _SMALL:
-            seconds = 8.5e-4 * self.cells * (self.relations / 2) ** 5.5 + behind
+            # Where costs differ, few patterns are as cheap as the best one, and masters of flat sets find it at once.
+            ties = (self.relations / 2) ** 5.5 if self.equal or not flat else 1.0
+            seconds = 8.5e-4 * self.cells * ties + behind
         else:
             seconds = 2e-3 * self.cells * steep**3 + behind
-        if self.relations <= USUAL.flat_terms and USUAL.optimal_free < self.cells - self.unsafe <= USUAL.mastered_free:
+        if self.equal and flat and USUAL.optimal_free < self.cells - self.unsafe <= USUAL.mastered_free:
             seconds += _MASTERS
         return max(seconds if effort is not BEST else 60 * seconds, 1.0)
 

@@ -157,6 +157,34 @@ def test_weights_and_means_are_taken():
     assert mean.crosstab().loc["N", "income"] == pytest.approx(wanted, abs=0.01)
 
 
+def test_pivot_tables_are_asked_for_as_in_pandas_and_acro():
+    frame = people()
+    session = cg.Session(frame)
+    plain = session.pivot_table(values="income", index="region", columns="sex", aggfunc="sum").crosstab()
+    for ask in (
+        lambda: session.pivot_table(frame, values="income", index="region", columns="sex", aggfunc="sum"),
+        lambda: session.pivot_table(frame, "income", "region", columns="sex", aggfunc="sum"),
+        lambda: session.pivot_table("income", "region", "sex", "sum"),
+    ):
+        assert ask().crosstab().equals(plain)
+    with pytest.raises(cg.InputError, match=r"not the frame of the session: leave it out, .* say `where=`"):
+        session.pivot_table(frame[frame.age > 30], index="region", values="income")
+    with pytest.raises(cg.InputError, match="`index` is given twice: 'region' and 'sex'"):
+        session.pivot_table(frame, "income", "region", index="sex")
+    with pytest.raises(cg.InputError, match="may be given without names; write margins=True"):
+        session.pivot_table("income", "region", "sex", "sum", True)
+
+
+def test_what_keeps_a_model_from_passing_is_said_before_a_reason_is_asked_for(tmp_path):
+    frame = people()
+    session = cg.Session(frame)
+    session.regression(sm.OLS(frame.income, sm.add_constant(frame[["age"]])).fit())
+    part = frame.iloc[1:]
+    session.regression(sm.OLS(part.income, sm.add_constant(part[["age"]])).fit())
+    with pytest.raises(cg.InputError, match=r"output_1 fails \(.*records.*\) and has no reason"):
+        session.finalise(tmp_path / "out")
+
+
 def test_frames_of_polars_are_asked_by_name():
     session = cg.Session(pl.from_pandas(people()))
     shown = session.crosstab("region", "sex", where={"sex": ["f", "m"]}).crosstab()

@@ -10,6 +10,8 @@ import pytest
 from cellguard.faces.studio.app import guarded
 from cellguard.faces.studio.studio import Studio
 from cellguard.faces.web import served_names
+from cellguard.job.jobfile import Job
+from cellguard.methods.maps.trial import reading_of
 from unit.faces.studio.conftest import PORT, Page
 
 from system import command
@@ -125,3 +127,87 @@ def test_a_map_is_checked_and_signed_and_two_runs_are_told_apart(mapped, app, se
     names = zipfile.ZipFile(io.BytesIO(signed.content)).namelist()
     assert {"map.csv", "map.geojson", "sign-off.json"} <= set(names)
     assert not [name for name in names if "before" in name or "transfers" in name]
+
+
+SQUARES = """\
+version: 1
+microdata: {source: shops.csv}
+tables:
+  - name: shops
+    by: [square]
+    value: count
+    rules: [{min_frequency: 3}]
+    protect: {method: METHOD}
+METHOD: {x: east, y: north, grid: squares, size: 8}
+"""
+
+
+@pytest.fixture
+def opened(maker, folder):
+    def open_job(method, **more):
+        text = SQUARES.replace("METHOD", method)
+        (folder / "squares.yaml").write_text(
+            text.replace("size: 8}", "size: 8, unproven: accept}" if more else "size: 8}")
+        )
+        assert maker.post("open", job="squares.yaml").status_code == 200
+        return maker
+
+    return open_job
+
+
+def test_merged_squares_are_tried_and_written(opened, folder, studio):
+    page = opened("merge")
+    own = page.post("map/try").json()
+    assert own["settings"] == {"size": 8.0, "largest": None, "min_frequency": 3} and own["method"] == "merge"
+    assert "before" not in own["map"] and min(own["map"]["after"]) >= 3 and own["verdict"] == "safe"
+    assert sum(own["map"]["after"]) == 260 and own["figures"]["unsafe"] > 0
+    narrow = page.post("map/try", largest=16.0).json()
+    assert narrow["figures"]["lost_records"] > 0 and sum(narrow["map"]["after"]) < 260
+    assert page.post("map/try", largest=17.0).status_code == 422  # no doubling
+    assert page.post("map/try", outliers="keep").status_code == 422
+    version = page.get("job").json()["version"]
+    assert page.put("map", size=10.0, largest=20.0, min_frequency=4, version=version).status_code == 200
+    text = (folder / "squares.yaml").read_text()
+    assert "largest: 20.0" in text and "size: 10.0" in text and "min_frequency: 4" in text
+    tried = page.post("map/try").json()["map"]
+    page.post("protect")
+    page.wait(studio)
+    with (folder / "squares-runs/001/release/shops.csv").open() as file:
+        assert sorted(int(row["value"]) for row in csv.DictReader(file)) == sorted(tried["after"])
+    version = page.get("job").json()["version"]
+    assert page.put("map", largest=0.0, version=version).status_code == 200
+    assert "largest" not in (folder / "squares.yaml").read_text()
+
+
+def test_smoothed_squares_are_tried_and_written(opened, folder, studio):
+    page = opened("smooth", accepted=True)
+    own = page.post("map/try").json()
+    assert own["settings"] == {"size": 8.0, "bandwidth": None, "risk": "external", "max_risk": 0.95, "min_frequency": 3}
+    drawn = own["map"]
+    assert len(drawn["before"]) == len(drawn["after"]) > own["figures"]["squares"] and sum(drawn["before"]) == 260
+    assert sum(drawn["after"]) == pytest.approx(260, abs=2) and own["verdict"] != "safe"
+    wide = page.post("map/try", bandwidth=16.0).json()
+    assert max(wide["map"]["after"]) < max(drawn["after"])
+    version = page.get("job").json()["version"]
+    assert page.put("map", bandwidth=16.0, max_risk=0.5, version=version).status_code == 200
+    page.post("protect")
+    page.wait(studio)
+    with (folder / "squares-runs/001/release/shops.csv").open() as file:
+        released = sorted(float(row["value"]) for row in csv.DictReader(file))
+    assert released == pytest.approx(sorted(wide["map"]["after"]))
+
+
+def test_a_trial_is_made_anew_where_other_places_are_read(opened, folder):
+    page = opened("merge")
+    assert not page.post("map/try").json()["map"]["metres"]
+    own = reading_of(Job.load(folder / "squares.yaml"))
+    text = (folder / "squares.yaml").read_text()
+    for said, again in (
+        ("crs: EPSG:3035", False),
+        ("crs: EPSG:4326, project: EPSG:3035", False),
+        ("largest: 16", True),
+    ):
+        (folder / "squares.yaml").write_text(text.replace("grid: squares", f"grid: squares, {said}"))
+        assert (reading_of(Job.load(folder / "squares.yaml")) == own) == again, said
+    (folder / "squares.yaml").write_text(text.replace("grid: squares", "grid: squares, crs: EPSG:3035"))
+    assert page.post("map/try").json()["map"]["metres"]

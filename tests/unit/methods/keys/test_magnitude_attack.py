@@ -18,6 +18,11 @@ def noise(**said):
     return Noise(table, all_.pop("multiplier"), **all_)
 
 
+def none_fixed(cells):
+    """No cell is published as it is, and all are published."""
+    return np.zeros(cells, bool), np.ones(cells, bool)
+
+
 def seen_of(amounts, how, keys, published=None):
     """Cells by contributors; the first contributor's largest contribution in the first cell is attacked."""
     matrix = np.array(amounts, float)
@@ -27,7 +32,7 @@ def seen_of(amounts, how, keys, published=None):
     sums = Sums(matrix.sum(axis=1), number, sizes, np.arange(len(matrix)), np.ones(len(matrix), bool))
     found = parts(sums, how, np.array(keys, float))
     told = np.maximum(np.rint(sums.value + found.sum(axis=1)), 0.0) if published is None else published
-    return Seen(sums, shares, told, np.ones(len(matrix)), found[:, 1:].sum(axis=1), np.zeros(len(matrix), bool))
+    return Seen(sums, shares, told, np.ones(len(matrix)), found[:, 1:].sum(axis=1), *none_fixed(len(matrix)))
 
 
 def drawn(amounts, how, seen, percent, draws, seed):
@@ -104,7 +109,7 @@ def test_the_posterior_is_that_of_many_draws(case):
 def test_what_is_fixed_or_without_noise_is_known():
     how = noise()
     seen = seen_of([[40, 3, 0], [40, 3, 30]], how, [[0.7], [0.2]])
-    fixed = Seen(seen.sums, seen.shares, seen.published, seen.unit, seen.rest, np.array([False, True]))
+    fixed = Seen(seen.sums, seen.shares, seen.published, seen.unit, seen.rest, np.array([False, True]), seen.shown)
     found = guess(fixed, how, np.array([True, False]), np.full(2, 10.0))
     assert found.together[0] == 1.0 and found.alone[0] < 0.5
     still = noise(multiplier=Multiplier(1e-6))

@@ -60,7 +60,7 @@ def plain(value):
         ([table("a", ["size"]), plain("home")], {}, "put them into two jobs"),
         ([plain("home")], {}, "no table says `protect: {method: perturb}`"),
         ([table("a", ["size"], zeros="known")], {}, "`zeros` does not go with perturbation"),
-        ([table("a", ["size"])], {"known": "x.csv"}, "`known` is not looked at"),
+        ([table("a", ["size"])], {"known": "x.csv"}, "x.csv'; check its name"),
         ([table("a", ["size"])], {"perturb": {"mo": 0.1}}, "unknown key 'mo'"),
         ([table("a", ["size"])], {"perturb": {"accept": ["size"]}}, "not of the form 'table: cell'"),
         ([table("a", ["size"])], {"perturb": {"replications": 1}}, "at least 2 of them"),

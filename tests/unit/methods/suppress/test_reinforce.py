@@ -132,3 +132,11 @@ def test_a_set_beyond_the_machine_says_so_before_the_search(there, notices, tmp_
     assert "GiB of memory" in expected.text and expected.phase == "choosing the cells to suppress"
     assert sum(event.notice for event in told) == notices == ("Warning" in expected.text)
     assert not any(event.phase == "auditing" for event in told[: told.index(expected)])
+
+
+def test_a_proof_that_nobody_has_seen_end_is_said_before_the_search(tmp_path, monkeypatch):
+    monkeypatch.setattr("cellguard.methods.suppress.time_estimate.TimeEstimate.proof_is_unknown", True)
+    told = []
+    run(job_of(tmp_path, attack={"insiders": False}), within=Run(told.append))
+    (notice,) = (event for event in told if event.notice)
+    assert notice.phase == "choosing the cells to suppress" and "no proof of so many counts" in notice.text

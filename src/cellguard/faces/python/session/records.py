@@ -78,6 +78,10 @@ class Records:
             raise InputError(f"the session's data have no column {name!r}{did_you_mean(name, self.names)}")
         return self._data[name]
 
+    def holds(self, frame: object) -> bool:
+        """Tell whether a frame is that of the session, itself and not a copy or a part."""
+        return frame is self._data
+
     def choose(self, asked: Mapping[str, Sequence[Any]], where: Any = None) -> Chosen:  # noqa: ANN401
         """Return the records that columns are about, and the columns for these alone."""
         found = {word: [self._aligned(given, word) for given in listed] for word, listed in asked.items()}

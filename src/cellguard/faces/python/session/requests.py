@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cellguard.errors import InputError
 from cellguard.faces.python.asking import Asked
+from cellguard.faces.python.session.records import Records
 from cellguard.table.columns import all_headed
 
 
@@ -18,6 +20,25 @@ def listed_columns(given: Any) -> list[Any]:  # noqa: ANN401
     if isinstance(given, (list, tuple)) and all(isinstance(one, str) or hasattr(one, "__len__") for one in given):
         return list(given)
     return [given]
+
+
+def in_order(records: Records, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a pivot table, some of them given without names; before these may stand the frame."""
+    is_frame = bool(given) and (hasattr(given[0], "columns") or isinstance(given[0], Mapping))
+    if is_frame and not records.holds(given[0]):
+        raise InputError(
+            "this is not the frame of the session: leave it out, and for some of the session's records say `where=`, "
+            "as in session.pivot_table('income', index='region', where=frame.age > 30)"
+        )
+    listed = given[is_frame:]
+    if len(listed) > len(named):
+        raise InputError(f"only {', '.join(named)} may be given without names; write margins=True")
+    found = dict(named)
+    for word, one in zip(named, listed, strict=False):
+        if named[word] is not None:
+            raise InputError(f"`{word}` is given twice: {one!r} and {named[word]!r}")
+        found[word] = one
+    return found
 
 
 def calling_line(word: str) -> str:

@@ -32,7 +32,7 @@ from cellguard.faces.python.session.folder import write_session
 from cellguard.faces.python.session.memory import Output, statuses_of
 from cellguard.faces.python.session.models import check_figure, check_model
 from cellguard.faces.python.session.records import Chosen, Records
-from cellguard.faces.python.session.requests import calling_line, listed_columns, renamed, with_secret
+from cellguard.faces.python.session.requests import calling_line, in_order, listed_columns, renamed, with_secret
 from cellguard.inputs.earlier_releases import Memory
 from cellguard.inputs.shown.closeness import Closeness
 from cellguard.inputs.shown.memory import Shown, remembered
@@ -156,19 +156,33 @@ class Session:
 
     def pivot_table(
         self,
+        *given: Any,  # noqa: ANN401
         values: str | Sequence[str] | None = None,
         index: Any = None,  # noqa: ANN401
         columns: Any = None,  # noqa: ANN401
-        aggfunc: AggFuncs = "mean",
+        aggfunc: AggFuncs | None = None,
         margins: bool = False,
         dropna: bool = True,
         margins_name: str = "All",
-        *,
         where: Any = None,  # noqa: ANN401
         comment: str = "",
         **more: Any,  # noqa: ANN401
     ) -> ProtectedFrame:
-        """Summarise columns of the session's frame as `cellguard.pivot_table` does, with all outputs before."""
+        """Summarise columns of the session's frame as `cellguard.pivot_table` does, with all outputs before.
+
+        Parameters
+        ----------
+        *given
+            ``values``, ``index``, ``columns`` and ``aggfunc`` (``"mean"``) may be given in this order without names.
+            The frame itself may stand before them, as in pandas and ACRO.
+        values, index, columns, aggfunc, margins, dropna, margins_name, **more
+            As in `cellguard.pivot_table`.
+        where, comment
+            As in `crosstab`.
+        """
+        named = {"values": values, "index": index, "columns": columns, "aggfunc": aggfunc}
+        values, index, columns, aggfunc = in_order(self.records, given, named).values()
+        aggfunc = "mean" if aggfunc is None else aggfunc
         values = columns_of_functions(values, aggfunc)
         wanted = Wanted(aggfunc, margins, margins_name, dropna, rules=self._chosen(counted=values is None))
         asked = {"row": listed_columns(index), "col": listed_columns(columns), "values": listed_columns(values)}
@@ -275,8 +289,11 @@ class Session:
         if not self.outputs:
             raise InputError("the session has no outputs yet")
         if open_:
+            first = self.outputs[open_[0]]
+            stands = "fails" if first.status == "fail" else "is for review"
+            why = f" ({'; '.join(first.checked.words)})" if first.checked and first.checked.words else ""
             raise InputError(
-                f"{open_[0]} is for review and has no reason: say session.exception({open_[0]!r}, 'why it is safe'), "
+                f"{open_[0]} {stands}{why} and has no reason: say session.exception({open_[0]!r}, 'why it is safe'), "
                 f"or session.remove({open_[0]!r})"
             )
         return write_session(list(self.outputs.values()), self.records.size, self._attack, Path(folder), force=force)

@@ -7,7 +7,7 @@ answered if no small count, of a cell or of what is left between cells, is likel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from cellguard.answers.answer import Answer
 from cellguard.answers.answering import AnsweringSource, digest_of_figures
 from cellguard.answers.question import Question
-from cellguard.errors import InputError, did_you_mean
+from cellguard.errors import InputError, JobError, did_you_mean, file_name
 from cellguard.methods.keys.answers.boxes import Box
 from cellguard.methods.keys.answers.opened import Counts, Opened, open_counts
 from cellguard.methods.keys.answers.told import MOST_BOXES, Cell, judge
@@ -30,6 +30,7 @@ CHECKED = (
 NOT_CHECKED = (
     "small differences of three or more counts by several variables",
     "the exact probabilities where sums go in circles, which are estimated",
+    "what counts tell by being unequal, which they would not be if one held nobody besides the other",
     "attackers who know some of the records, or of some cells that they are empty",
     "how likely a published 0 is a true one, and what refusals tell by themselves",
     "respondents with several records: the attack is on numbers of records",
@@ -53,6 +54,11 @@ class KeyedSource(AnsweringSource):
         self._cells: dict[Box, Cell] = {}
         for question in opened.planned:
             self._take(opened.counts(question, 1_000_000))
+        if why := self._unsafe(self._cells, list(self._cells)):
+            raise JobError(
+                f"{file_name(opened.spec.job)}: its tables count as answered, and by themselves tell too much: {why}. "
+                "Give them coarser codes or more noise; `cellguard protect` says where"
+            )
         self.refresh()
 
     @property
@@ -83,7 +89,8 @@ class KeyedSource(AnsweringSource):
         if (limit := self._limited(new, who)) is not None:
             return Answer.no(question, limit, exposure=0.0)
         if new and (why := self._against(counts)):
-            return self._refused(question, who, why, self._instead(question), ~shown)
+            words = f"together with what was answered before, {why}"
+            return self._refused(question, who, words, self._instead(question), ~shown)
         entry = self._entry(question, who, ANSWER, shown, rank=new, figures=_values(counts), about="")
         if not self.register.append(entry):
             return None
@@ -97,7 +104,10 @@ class KeyedSource(AnsweringSource):
     def _against(self, counts: Counts) -> str:
         """Return what stands against an answer, in words; nothing if nothing does."""
         cells = {**self._cells, **self._new(counts)}
-        new = [box for box in dict.fromkeys(counts.boxes) if box not in self._cells]
+        return self._unsafe(cells, [box for box in dict.fromkeys(counts.boxes) if box not in self._cells])
+
+    def _unsafe(self, cells: Mapping[Box, Cell], new: Sequence[Box]) -> str:
+        """Return what stands against cells, of which some are new."""
         if len(cells) > MOST_BOXES:
             return _SPENT
         try:
@@ -106,7 +116,7 @@ class KeyedSource(AnsweringSource):
             return _SPENT
         limit = self.opened.settings.limit
         if told.largest > limit:
-            return f"together with what was answered before, a small count would be likelier than {limit:.0%}"
+            return f"a small count would be likelier than {limit:.0%}"
         if told.pairs > limit:
             return f"a small difference of two counts would be likelier than {limit:.0%}"
         if told.undecided:

@@ -8,17 +8,15 @@ lines by turns.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from cellguard.errors import InputError, file_name
+from cellguard.errors import InputError
 from cellguard.io.write import csv_text
+from cellguard.methods.keys.files.table_lines import TableLines, read_lines
 from cellguard.methods.keys.perturbation_table import PerturbationTable
 
-_UPPER = ("p_int_ub", "p_ub", "kum_p_o", "ub")
 _ONS = ("pcv", "ckey", "pvalue")
 _ONS_PERIOD = 250
 _MOST_LINES = 2_000_000
@@ -26,26 +24,15 @@ _MOST_LINES = 2_000_000
 
 def read_table(path: Path) -> PerturbationTable:
     """Read a perturbation table of counts, whatever tool it is from; a fault is told with its line."""
-    name = file_name(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the perturbation table {name!r}: {error}") from None
-    head = text.partition("\n")[0]
-    separator = ";" if ";" in head else "\t" if "\t" in head else ","
-    rows = list(csv.reader(text.splitlines(), delimiter=separator))
-    header = [word.strip().strip('"').lower() for word in rows[0]] if rows else []
-    if len(rows) > _MOST_LINES:
-        raise InputError(f"{name}: a perturbation table has at most {_MOST_LINES:,} lines")
-    if set(_ONS) <= set(header):
-        return _ons(name, header, rows[1:])
-    upper = next((word for word in _UPPER if word in header), None)
-    if upper is None or not {"i", "v"} <= set(header):
+    lines = read_lines(path, _MOST_LINES)
+    if set(_ONS) <= set(lines.header):
+        return _ons(lines)
+    if lines.upper is None:
         raise InputError(
-            f"{name}: a perturbation table has the columns i, j, p, v and p_int_ub (of ptable and τ-ARGUS), or pcv, "
-            f"ckey and pvalue (of ONS); this file has {', '.join(header) or 'none'}"
+            f"{lines.name}: a perturbation table has the columns i, j, p, v and p_int_ub (of ptable and τ-ARGUS), or "
+            f"pcv, ckey and pvalue (of ONS); this file has {', '.join(lines.header) or 'none'}"
         )
-    return _ptable(name, header, upper, rows[1:])
+    return _ptable(lines, lines.upper)
 
 
 def table_text(table: PerturbationTable) -> str:
@@ -58,27 +45,30 @@ def table_text(table: PerturbationTable) -> str:
     return csv_text(("i", "j", "p", "v", "p_int_ub"), rows).replace(",", ";")
 
 
-def _ptable(name: str, header: Sequence[str], upper: str, rows: Sequence[Sequence[str]]) -> PerturbationTable:
-    if "type" in header:
-        kinds = {row[header.index("type")].strip().strip('"') for row in rows if row}
+def _ptable(said: TableLines, upper: str) -> PerturbationTable:
+    if "type" in said.header:
+        kinds = {said.entry(number, row, "type") for number, row in enumerate(said.rows, 2) if row}
         if kinds != {"all"}:
             raise InputError(
-                f"{name}: this is a perturbation table of sums (`type` {', '.join(sorted(kinds))}), not of counts"
+                f"{said.name}: this is a perturbation table of sums (`type` {', '.join(sorted(kinds))}), not of counts"
             )
     lines: dict[int, list[tuple[float, int]]] = {}
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(said.rows, 2):
         if not row:
             continue
-        count, change = (_whole(name, number, header, row, column) for column in ("i", "v"))
-        lines.setdefault(count, []).append((_number(name, number, header, row, upper), change))
-        if "j" in header and _whole(name, number, header, row, "j") != count + change:
-            raise InputError(f"{name} line {number}: j is not i + v")
-    return _of_lines(name, {count: sorted(line) for count, line in lines.items()}, period=1)
+        count, change = (said.whole(number, row, column) for column in ("i", "v"))
+        lines.setdefault(count, []).append((said.number(number, row, upper), change))
+        if "j" in said.header and said.whole(number, row, "j") != count + change:
+            raise InputError(f"{said.name} line {number}: j is not i + v")
+    return _of_lines(said.name, {count: sorted(line) for count, line in lines.items()}, period=1)
 
 
-def _ons(name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> PerturbationTable:
+def _ons(all_lines: TableLines) -> PerturbationTable:
+    name = all_lines.name
     said = [
-        tuple(_whole(name, number, header, row, column) for column in _ONS) for number, row in enumerate(rows, 2) if row
+        tuple(all_lines.whole(number, row, column) for column in _ONS)
+        for number, row in enumerate(all_lines.rows, 2)
+        if row
     ]
     if not said:
         raise InputError(f"{name}: there are no lines")
@@ -103,27 +93,3 @@ def _of_lines(name: str, lines: dict[int, list[tuple[float, int]]], *, period: i
     changes = tuple(np.array([change for _, change in lines[count]], np.int64) for count in counts)
     upper = tuple(np.array([min(end, 1.0) for end, _ in lines[count]]) for count in counts)
     return PerturbationTable(changes, upper, name, period)
-
-
-def _cell(name: str, number: int, header: Sequence[str], row: Sequence[str], column: str) -> str:
-    if len(row) != len(header):
-        raise InputError(f"{name} line {number}: {len(row)} entries, but the header has {len(header)}")
-    return row[header.index(column)].strip().strip('"')
-
-
-def _whole(name: str, number: int, header: Sequence[str], row: Sequence[str], column: str) -> int:
-    value = _number(name, number, header, row, column)
-    if value != int(value):
-        raise InputError(f"{name} line {number}, column {column!r}: not a whole number")
-    return int(value)
-
-
-def _number(name: str, number: int, header: Sequence[str], row: Sequence[str], column: str) -> float:
-    text = _cell(name, number, header, row, column)
-    try:
-        value = float(text.replace(",", "."))
-    except ValueError:
-        raise InputError(f"{name} line {number}, column {column!r}: not a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"{name} line {number}, column {column!r}: not a finite number")
-    return value

@@ -33,7 +33,8 @@ _MOST = 120_000_000  # candidates times cells; sensitive cells beyond are left o
 class Seen:
     """What is published of distinct cells, in units of ``unit``, and what the attacker knows of them.
 
-    ``rest`` is the noise of all parts but the first, ``fixed`` are cells that are published as they are.
+    ``rest`` is the noise of all parts but the first; ``fixed`` are cells that are published as they are, and ``shown``
+    those that are published at all.
     """
 
     sums: Sums
@@ -42,6 +43,7 @@ class Seen:
     unit: FloatArray
     rest: FloatArray
     fixed: BoolArray
+    shown: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,8 @@ def guess(seen: Seen, noise: Noise, wanted: BoolArray, percent: FloatArray, *, r
         first = np.array([cell], np.int64)
         found = _likelihood(seen, noise, first, np.array([own]), holding, grid)
         alone[cell] = _best(found, grid, percent[cell])
-        cells, amounts = _different(seen, cell, cells, amounts)
+        seen_ones = seen.shown[cells]
+        cells, amounts = _different(seen, cell, cells[seen_ones], amounts[seen_ones])
         work -= len(cells) * len(grid)
         if work < 0:
             together[cell], open_ = 1.0, open_ + 1

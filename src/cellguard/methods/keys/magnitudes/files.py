@@ -6,16 +6,15 @@ all keys, and the ``type`` of cells: all, or even and odd; small_cells (or small
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
-from cellguard.errors import InputError, file_name
+from cellguard.errors import InputError
 from cellguard.io.write import csv_text
+from cellguard.methods.keys.files.table_lines import read_lines
 from cellguard.methods.keys.magnitudes.noise_table import ALL, EVEN, ODD, SMALL, NoiseTable, Row, Rows
 
-_UPPER = ("p_int_ub", "p_ub", "kum_p_o", "ub")
 _NAMES = {ALL: ALL, EVEN: EVEN, ODD: ODD, SMALL: SMALL, "small": SMALL}
 _MOST_LINES = 500_000
 HEADER = ("i", "j", "p", "v", "p_int_ub", "type")
@@ -23,37 +22,24 @@ HEADER = ("i", "j", "p", "v", "p_int_ub", "type")
 
 def read_noise_table(path: Path) -> NoiseTable:
     """Read a perturbation table of sums; a fault is told with its line."""
-    name = file_name(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the perturbation table {name!r}: {error}") from None
-    head = text.partition("\n")[0]
-    separator = ";" if ";" in head else "\t" if "\t" in head else ","
-    lines = list(csv.reader(text.splitlines(), delimiter=separator))
-    header = [word.strip().strip('"').lower() for word in lines[0]] if lines else []
-    if len(lines) > _MOST_LINES:
-        raise InputError(f"{name}: a perturbation table has at most {_MOST_LINES:,} lines")
-    upper = next((word for word in _UPPER if word in header), "")
-    if not upper or not {"i", "v"} <= set(header):
+    lines = read_lines(path, _MOST_LINES)
+    if lines.upper is None:
         raise InputError(
-            f"{name}: a perturbation table of sums has the columns i, j, p, v, p_int_ub and type; this file has "
-            f"{', '.join(header) or 'none'}"
+            f"{lines.name}: a perturbation table of sums has the columns i, j, p, v, p_int_ub and type; this file has "
+            f"{', '.join(lines.header) or 'none'}"
         )
     found: dict[str, dict[float, list[tuple[float, float]]]] = {}
-    for number, line in enumerate(lines[1:], 2):
-        if not line:
+    for number, row in enumerate(lines.rows, 2):
+        if not row:
             continue
-        if len(line) != len(header):
-            raise InputError(f"{name} line {number}: {len(line)} entries, but the header has {len(header)}")
-        said = {column: entry.strip().strip('"') for column, entry in zip(header, line, strict=True)}
-        kind = _NAMES.get(said.get("type", ALL))
+        said = lines.entry(number, row, "type") if "type" in lines.header else ALL
+        kind = _NAMES.get(said)
         if kind is None:
-            raise InputError(f"{name} line {number}: the type is all, even, odd or small_cells, not {said['type']!r}")
-        figure, change, end = (_number(name, number, column, said[column]) for column in ("i", "v", upper))
+            raise InputError(f"{lines.name} line {number}: the type is all, even, odd or small_cells, not {said!r}")
+        figure, change, end = (lines.number(number, row, column) for column in ("i", "v", lines.upper))
         found.setdefault(kind, {}).setdefault(figure, []).append((end, change))
     kinds = {kind: _rows(rows) for kind, rows in found.items()}
-    return NoiseTable(kinds, name)
+    return NoiseTable(kinds, lines.name)
 
 
 def noise_table_text(table: NoiseTable) -> str:
@@ -77,13 +63,3 @@ def _rows(found: dict[float, list[tuple[float, float]]]) -> Rows:
         rows.append(Row(figure, changes[some], upper[some]))
         steps += np.diff(changes[some]).tolist()
     return Rows(tuple(rows), float(min((s for s in steps if s > 0), default=1.0)))
-
-
-def _number(name: str, number: int, column: str, text: str) -> float:
-    try:
-        value = float(text.replace(",", "."))
-    except ValueError:
-        raise InputError(f"{name} line {number}, column {column!r}: not a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"{name} line {number}, column {column!r}: not a finite number")
-    return value

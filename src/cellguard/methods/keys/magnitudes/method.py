@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cellguard.arrays import BoolArray, FloatArray
-from cellguard.errors import InputError, JobError, UnknownCode, file_name
+from cellguard.arrays import FloatArray
+from cellguard.errors import InputError, JobError, file_name
 from cellguard.inputs.assessing import assess_tables
 from cellguard.inputs.assessment import Assessment
 from cellguard.inputs.changing_method import ChangingMethod
@@ -20,6 +20,7 @@ from cellguard.io.sealed import write_seal
 from cellguard.io.write import plain_number, write_text
 from cellguard.job.jobfile import Job
 from cellguard.job.specs import ProtectSpec, Spec
+from cellguard.methods.keys.declared import fixed_cells, shown_cells
 from cellguard.methods.keys.digests import digest_of_file
 from cellguard.methods.keys.magnitudes.attack import Seen, guess
 from cellguard.methods.keys.magnitudes.files import noise_table_text, read_noise_table
@@ -91,15 +92,18 @@ class MagnitudeKeys(ChangingMethod[MagnitudeResult]):
             if len(shares.data) and shares.data.min() < 0:
                 raise InputError("there are negative contributions, which cell keys of sums do not take; use perturb")
             sums = _sums(assessed, behind, shares, noise, spec)
-            fixed = _fixed(linked, spec.fixed, sums.sensitive)
+            fixed = fixed_cells(linked, spec.fixed)
+            if (fixed & sums.sensitive).any():
+                raise JobError("`fixed` names a cell that is unsafe; only safe cells can be published as they are")
             found = self._parts(sums, noise, secret, linked, spec)
             found[fixed] = 0.0
         scale = _scale(linked)
         units = np.rint((sums.value + found.sum(axis=1)) * scale)
         units = np.where((sums.value == 0) | (units < 0), 0.0, units)
-        seen = Seen(sums, shares, units / scale, 1 / scale, found[:, 1:].sum(axis=1), fixed)
+        shown = shown_cells(linked)
+        seen = Seen(sums, shares, units / scale, 1 / scale, found[:, 1:].sum(axis=1), fixed, shown)
         with timed("attacking", run, seconds) as here:
-            guessed = guess(seen, noise, sums.sensitive, assessed.needs.accuracy, run=here)
+            guessed = guess(seen, noise, sums.sensitive & shown, assessed.needs.accuracy, run=here)
         made = Drawn(sums, noise, secret, found, units.astype(np.int64), fixed)
         inputs = {**assessed.inputs, **digests, **more}
         return MagnitudeResult(assessed, made, guessed, _notes(made, spec), inputs, self.accept_no_rules)
@@ -290,23 +294,6 @@ def _scale(linked: TableSet) -> FloatArray:
             raise JobError(f"table {table.name!r} shares cells with others; give all of them the same `decimals`")
         decimals[cells] = table.decimals
     return np.asarray(10.0 ** np.maximum(decimals, 0), float)
-
-
-def _fixed(linked: TableSet, said: Sequence[str], sensitive: BoolArray) -> BoolArray:
-    fixed = np.zeros(len(linked), bool)
-    names = [table.name for table in linked.tables]
-    for text in said:
-        name, colon, cell = text.partition(":")
-        if not colon or name.strip() not in names:
-            raise JobError(f"`fixed`: {text!r} is not of the form 'table: cell', as '{names[0]}: Total'")
-        number = names.index(name.strip())
-        try:
-            fixed[linked.cells_of[number][linked.tables[number].find(cell.strip())]] = True
-        except UnknownCode as error:
-            raise JobError(f"`fixed`: {error}") from None
-    if (fixed & sensitive).any():
-        raise JobError("`fixed` names a cell that is unsafe; only safe cells can be published as they are")
-    return fixed
 
 
 def _notes(made: Drawn, spec: MagnitudeKey) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from cellguard.job.jobfile import Job
-from cellguard.job.specs import AttackSpec, ProtectSpec, Spec
+from cellguard.job.specs import Spec, TableSpec
+from cellguard.methods.keys.declared import KeyedDeclaration, KeyedSpec
 from cellguard.seam.look import Look
 
 METHOD = "magnitude_key"
@@ -18,7 +19,6 @@ LOOK = Look(
     internal="True sum → published sum; ○ unsafe by a rule, ✕ an attacker comes too close, = published as it is. "
     "Confidential.",
 )
-_NOT_READ = ("cells", "apriori", "survey", "negative", "impossible", "tolerance", "where", "counts", "publish")
 
 
 class Flex(Spec):
@@ -46,7 +46,7 @@ class Flex(Spec):
         return self
 
 
-class MagnitudeKey(Spec):
+class MagnitudeKey(KeyedSpec):
     """How the cell key method perturbs sums: its perturbation table, its units, its keys, and what may be concluded.
 
     The fields are the keys of `magnitude_key` in a job.
@@ -82,6 +82,7 @@ class MagnitudeKey(Spec):
     ('safe', 0)
     """
 
+    designs: ClassVar[frozenset[str]] = frozenset({"deviation", "variance", "steps", "figures", "parity", "separation"})
     table: str | None = Field(None, min_length=1, description="a perturbation table of sums: a CSV file of ptable")
     deviation: int = Field(5, ge=1, le=20, description="the largest change, in units of the noise")
     variance: float = Field(2.0, gt=0, allow_inf_nan=False, description="the variance of the change, at most")
@@ -108,9 +109,6 @@ class MagnitudeKey(Spec):
     lookup: Literal["hashed", "plain"] = Field(
         "hashed", description="plain: by the sum of record keys itself and in steps, as other tools do; never safe"
     )
-    keys: str | None = Field(None, min_length=1, description="the record_keys.json of an earlier run, to agree with it")
-    seed: int | None = Field(None, ge=0, lt=2**63, description="of keys and of the lookup (default: a secret one)")
-    fixed: list[str] = Field([], description="cells that are published as they are, as `table: cell`")
     limit: float = Field(
         0.5, gt=0, lt=1, description="how likely the best guess of a contribution may be as near as the rules forbid"
     )
@@ -126,12 +124,6 @@ class MagnitudeKey(Spec):
 
     @model_validator(mode="after")
     def _fits(self) -> MagnitudeKey:
-        designed = {"deviation", "variance", "steps", "figures", "parity", "separation"} & self.model_fields_set
-        plain = {name for name in designed if getattr(self, name) != type(self).model_fields[name].default}
-        if self.table and plain:
-            raise ValueError(f"a perturbation `table` is given, so leave out `{min(plain)}`, which designs one")
-        if self.keys is not None and self.seed is not None:
-            raise ValueError("give one of keys and seed, not both: the file of an earlier run has its seed")
         if self.share is not None and self.flex is not None:
             raise ValueError("give one of share and flex, not both")
         if self.variance > self.deviation**2:
@@ -147,38 +139,21 @@ class MagnitudeKey(Spec):
         return self
 
 
-class MagnitudeDeclaration:
+class MagnitudeDeclaration(KeyedDeclaration):
     """What a job must know of the method, without its numerics."""
 
     name: ClassVar[str] = METHOD
-    participle: ClassVar[str] = "perturbed by cell keys"
-    options: ClassVar[type[ProtectSpec]] = ProtectSpec
     settings: ClassVar[type[Spec] | None] = MagnitudeKey
-    attacked: ClassVar[bool] = False
-    surveyed: ClassVar[bool] = False
-    tabular: ClassVar[bool] = True
     look: ClassVar[Look] = LOOK
+    figures: ClassVar[str] = "sums"
+    why_no_weights: ClassVar[str] = (
+        "noise follows the largest contributions, and with weights the largest is not who weighs most; leave it out, "
+        "or use `method: perturb`, which takes weights"
+    )
 
     @classmethod
-    def fault(cls, job: Job) -> str | None:
-        """Describe what the job says that does not go with cell keys of sums."""
-        if job.previous:
-            return (
-                "`previous` is not looked at when sums are perturbed by cell keys; leave it out, and name the "
-                "record_keys.json of the earlier run as `keys`, so that cells of the same records agree"
-            )
-        given = (("known", job.known), ("attack", job.attack != AttackSpec()))
-        for key, said in (*given, ("equations", job.equations)):
-            if said:
-                return f"`{key}` is not looked at when sums are perturbed by cell keys; leave it out"
-        for table in job.tables:
-            for name in _NOT_READ:
-                if getattr(table, name) is not None:
-                    return f"table {table.name!r}: `{name}` does not go with cell keys; leave it out"
-            if table.value == "count":
-                return f"table {table.name!r}: cell keys of counts are `method: cell_key`; this one perturbs sums"
-            if why := next((rule.only_suppressed for rule in table.rules if rule.only_suppressed), ""):
-                return f"table {table.name!r}: {why}; leave it out"
-        if job.microdata is not None and job.microdata.weight:
-            return "`weight` does not go with cell keys; leave it out, or use `method: perturb`"
-        return None
+    def fault_of(cls, table: TableSpec) -> str:
+        """Describe what a table says that does not go with cell keys of sums."""
+        if table.value == "count":
+            return "cell keys of counts are `method: cell_key`; this one perturbs sums"
+        return ""

@@ -21,6 +21,7 @@ from cellguard.table.pattern import Release
 LEGEND = (
     (".", "safe", ""),
     ("o", "small: fewer records than the rule asks for, safe with its noise", "○"),
+    ("u", "not in the release", "–"),
     ("x", "unsafe: an attacker is surer of a small count than the limit allows", "✕"),
 )
 _LETTER = {"safe": ".", "sensitive": "o", "unsafe": "x"}
@@ -32,7 +33,10 @@ def keyed_page(outcome: Outcome[KeysResult]) -> str:
     done = outcome.protected
     status = np.array([_LETTER[word] for word in statuses(done).tolist()])
     linked = done.cells.tables
-    grids = [_grid(done, at, status[cells], cells) for at, cells in enumerate(linked.cells_of)]
+    grids = [
+        _grid(done, at, np.where(table.unpublished, "u", status[cells]), cells)
+        for at, (table, cells) in enumerate(zip(linked.tables, linked.cells_of, strict=True))
+    ]
     seen = set().union(*(grid["status"] for grid in grids))
     legend = [entry for entry in LEGEND if entry[0] in seen]
     sections = [
@@ -68,7 +72,7 @@ def _grid(done: KeysResult, at: int, status: np.ndarray[tuple[int], np.dtype[np.
     here = cells[kept]
     posterior = [f"{100 * x:.1f}" for x in done.largest[here].tolist()]
     grid["views"] = [
-        ["published count", " ".join(map(str, done.counts[here].tolist()))],
+        ["published count", " ".join(map(str, np.where(table.unpublished[kept], 0, done.counts[here]).tolist()))],
         ["true count", " ".join(map(str, done.cells.count[here].tolist()))],
         ["likeliest small count, percent", " ".join(posterior)],
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -78,7 +78,7 @@ class Merge(Method[Located, MergeResult]):
             known = self._known(tree, leaf, value, counted=assessed.value is None)
             merged = merge(tree, known, table.rules)
         decimals = assessed.decimals if table.decimals is None else table.decimals
-        done = MergeResult(self.job, assessed, merged, leaf, value, decimals)
+        done = MergeResult(self.job, assessed, decimals, merged, leaf, value)
         with timed("looking at differences", run, seconds):
             _ = done.audit
         return done
@@ -162,6 +162,14 @@ class Merge(Method[Located, MergeResult]):
         if pictured(outcome):
             look: dict[str, Any] = {"whole": done.decimals == 0, "crs": done.located.crs}
             draw_map(inside / f"{table.name}_before", tiles.grid, (tiles.q, tiles.r), value, title="before", **look)
+
+    @classmethod
+    def explain(cls, folder: Path, table: str, row: Mapping[str, str]) -> Sequence[str]:
+        """Say in which larger cell this one is shown."""
+        code, into = next(iter(row.values())), row["shown_in"]
+        if not into:
+            return ["It is left out: at its largest size it is unsafe, or beside a cell that is."]
+        return [] if into == code else [f"It is shown as a part of {into}."]
 
     def write_release(self, outcome: Outcome[MergeResult], outside: Path) -> None:
         """Write the shown cells with their places, and pictures if pages are wanted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,19 +13,13 @@ from cellguard.geometry.areas import Areas
 from cellguard.geometry.pieces import Quads, Regions
 from cellguard.geometry.squaregrid import Squares
 from cellguard.geometry.tiling import Tiling
-from cellguard.job.jobfile import Job
-from cellguard.methods.maps.files.job_points import Located
 from cellguard.methods.maps.merging.audit import Audit, audit
 from cellguard.methods.maps.merging.merge import Merged
 from cellguard.methods.maps.places import Tiles
-from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.shown_result import LocatedResult, Placed
 from cellguard.methods.maps.spec import table_of
-from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
-from cellguard.table.pattern import Release
-from cellguard.table.printed import nearest
-from cellguard.table.table import Table
 
 QUESTION = "whether differences of the cells that are shown, and the total, leave something that a rule finds unsafe"
 _PLACES = NotChecked("places", "attackers who know which of the merged cells have records, or some of them", "insiders")
@@ -38,30 +31,12 @@ _OTHERS = NotChecked("other releases", "other maps and tables of the same record
 
 
 @dataclass(frozen=True, eq=False)
-class MergeResult(Result):
+class MergeResult(LocatedResult):
     """A map whose cells were merged. Confidential, all but ``shown`` and the release."""
 
-    job: Job
-    located: Located
     merged: Merged
     leaf: LongArray
     value: FloatArray
-    decimals: int
-
-    @property
-    def tables(self) -> Sequence[Table]:
-        """No tables: cells of a map have no relations."""
-        return ()
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The digests of the files as they were when they were read."""
-        return self.located.inputs
-
-    @property
-    def tiles(self) -> Tiles:
-        """The cells before they were merged."""
-        return self.located.tiles
 
     @cached_property
     def is_shown(self) -> BoolArray:
@@ -94,22 +69,11 @@ class MergeResult(Result):
             raise AssertionError("squares and areas can be merged")
         return Quads(grid, tree.level[shown], tree.q[shown], tree.r[shown])
 
-    @cached_property
-    def shown(self) -> ShownMap:
-        """The map as it may be published."""
-        table, number = table_of(self.job), np.arange(len(self.merged.shown))
-        return ShownMap(
-            table.name,
-            table.by[0],
-            self.pieces,
-            number,
-            np.zeros_like(number),
-            nearest(self.merged.known.total[self.merged.shown].tolist(), self.decimals),
-            table.response or table.value,
-            table.population,
-            self.decimals,
-            self.located.crs,
-        )
+    @property
+    def placed(self) -> Placed:
+        """The merged cells with their true figures."""
+        number = np.arange(len(self.merged.shown))
+        return Placed(self.pieces, number, np.zeros_like(number), self.merged.known.total[self.merged.shown])
 
     @cached_property
     def audit(self) -> Audit:
@@ -118,11 +82,6 @@ class MergeResult(Result):
         figures = self.shown.table().figures
         rules = table_of(self.job).rules
         return audit(inside, figures, self.leaf, self.value, rules, unit=10.0**-self.decimals)
-
-    @cached_property
-    def release(self) -> Release | None:
-        """The map as a table; None if differences tell too much."""
-        return Release((self.shown.table(),)) if self.verdict.allows_release else None
 
     @property
     def question(self) -> str:
@@ -139,7 +98,7 @@ class MergeResult(Result):
             return Verdict(Kind.UNSAFE, f"UNSAFE: {told if found.unsafe else strange}", (_OTHERS,))
         if not len(self.shown):
             return Verdict(Kind.UNSAFE, "UNSAFE: nothing is left of the map", (_OTHERS,))
-        left = ", and so has what is left out, taken together" if len(self.merged.left_out) else ""
+        left = ", and so does what is left out, taken together" if len(self.merged.left_out) else ""
         rules = "; ".join(map(str, table_of(self.job).rules))
         text = (
             f"safe from differences: every shown {word} satisfies {rules}{left}; none holds another one, so no "
@@ -150,12 +109,7 @@ class MergeResult(Result):
 
     def summary(self) -> Summary:
         """Return counts, sizes and what the verdict says; no value of a cell."""
-        facts = {
-            "released": self.release is not None,
-            "grid": dict(self.tiles.grid.about()),
-            "crs": self.located.crs,
-            "pieces": dict(self.pieces.about()),
-        }
+        facts = {**self.facts, "pieces": dict(self.pieces.about())}
         known, merged = self.merged.known, self.merged
         lost = int(known.count[merged.left_out].sum())
         about: dict[str, Any] = {
@@ -180,6 +134,14 @@ class MergeResult(Result):
             many, beside = len(merged.unsafe), len(merged.beside)
             company = f", and {beside:,} safe ones with them, lest the total tell them" if beside else ""
             notes.append(f"{many:,} cells are unsafe at their largest size and are left out{company}")
+        into = merged.tree.roots_of(merged.shown)[self.leaves_with_records]
+        most = int(np.bincount(into[into >= 0]).max(initial=0))
+        if most > len(into) / 2 and most > 1:
+            key = "most_areas" if isinstance(self.tiles.grid, Areas) else "largest"
+            notes.append(
+                f"{most:,} of {len(into):,} cells are shown as one: what is far from all others makes its surroundings "
+                f"large; `{key}` leaves it out instead"
+            )
         return tuple(notes)
 
 

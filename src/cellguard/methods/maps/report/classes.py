@@ -12,14 +12,17 @@ from cellguard.arrays import FloatArray, Positions
 _CLASSES = 7
 
 
-def breaks(values: FloatArray) -> list[float]:
+def breaks(values: FloatArray, threshold: float | None = None) -> list[float]:
     """Return where the classes of the legend begin: each as many times the one before, or at round quantiles.
 
     Counts and values of places differ by orders, so that steps of one ratio tell more than quantiles; where some are 0
-    there is no such ratio.
+    there is no such ratio. With a ``threshold`` one class begins there, in place of the nearest: cells below it have
+    colours of their own.
 
     >>> breaks(np.array([3.0, 3, 3, 4, 5, 9, 1234])), breaks(np.array([1.0, 2, 9]))
     ([3, 7, 17, 40, 94, 220, 520], [1, 2, 3, 4, 5, 7])
+    >>> breaks(np.array([1.0, 2, 40, 1234]), threshold=5)
+    [1, 5, 8, 21, 58, 160, 450]
     """
     if not len(values):
         return [0]
@@ -29,7 +32,11 @@ def breaks(values: FloatArray) -> list[float]:
     else:
         ends = np.quantile(values, np.linspace(0, 1, _CLASSES + 1)[:-1], method="lower")
     neat = [float(f"{end:.2g}") if i else float(end) for i, end in enumerate(ends.tolist())]
-    return sorted({int(x) if x == int(x) else x for x in neat if x >= neat[0]})
+    starts = {int(x) if x == int(x) else x for x in neat if x >= neat[0]}
+    if threshold is not None and neat[0] < threshold <= values.max() and threshold not in starts:
+        starts -= {min(starts - {min(starts)}, key=lambda start: abs(start - threshold), default=threshold)}
+        starts.add(int(threshold) if threshold == int(threshold) else threshold)
+    return sorted(starts)
 
 
 def class_of(values: FloatArray, starts: Sequence[float]) -> Positions:

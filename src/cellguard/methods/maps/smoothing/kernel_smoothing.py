@@ -8,6 +8,9 @@ its smoothed count is below the least count, scaled as the kernel spreads a sing
 - ``internal``: the largest value by the sum without the second largest,
 - ``discrete``: the sum by the count, the share of those who have something.
 
+Measures and scale are those of sdcSpatial's code. Its kernel is documented as a Gaussian, which is the one here and in
+the paper; the code averages over a disc of that radius, on squares a fifth as wide.
+
 de Jonge, E. and de Wolf, P.-P. (2016): Spatial smoothing and statistical disclosure control. Privacy in Statistical
 Databases, LNCS 9867, 107-117.
 """

@@ -74,7 +74,7 @@ class Smooth(Method[Located, SmoothResult]):
             before = Raster.of(tiles.q, tiles.r, values, reach(bandwidth))
             after = before.smoothed(bandwidth)
         decimals = _DECIMALS if table.decimals is None else table.decimals
-        return SmoothResult(self.job, assessed, tiles.grid, before, after, decimals, bandwidth * tiles.grid.size)
+        return SmoothResult(self.job, assessed, decimals, tiles.grid, before, after, bandwidth * tiles.grid.size)
 
     def assessed_summary(self, assessed: Located) -> dict[str, Any]:
         """Return how many squares there are."""

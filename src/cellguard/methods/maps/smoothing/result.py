@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,19 +9,12 @@ import numpy as np
 
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.geometry.squaregrid import Squares
-from cellguard.job.jobfile import Job
-from cellguard.methods.maps.files.job_points import Located
-from cellguard.methods.maps.places import Tiles
-from cellguard.methods.maps.shown import ShownMap
+from cellguard.methods.maps.shown_result import LocatedResult, Placed
 from cellguard.methods.maps.smoothing.kernel_smoothing import Raster
 from cellguard.methods.maps.spec import SmoothSpec, table_of
 from cellguard.rules.rule import fewest_of
-from cellguard.seam.method import Result
 from cellguard.seam.summary import Summary
 from cellguard.seam.verdict import Kind, NotChecked, Verdict
-from cellguard.table.pattern import Release
-from cellguard.table.printed import nearest
-from cellguard.table.table import Table
 
 QUESTION = "nothing: smoothing proves nothing, and its measures are of risk only"
 _UNDONE = NotChecked("kernel", "attackers who know the kernel and undo the smoothing", "everybody")
@@ -30,31 +22,13 @@ _OTHERS = NotChecked("other releases", "other maps and tables of the same record
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothResult(Result):
+class SmoothResult(LocatedResult):
     """A map of squares before and after smoothing. Confidential, all but ``shown`` and the release."""
 
-    job: Job
-    located: Located
     grid: Squares
     before: Raster
     smoothed: Raster
-    decimals: int
     bandwidth: float
-
-    @property
-    def tables(self) -> Sequence[Table]:
-        """No tables: squares have no relations."""
-        return ()
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The digests of the files as they were when they were read."""
-        return self.located.inputs
-
-    @property
-    def tiles(self) -> Tiles:
-        """The squares that have records."""
-        return self.located.tiles
 
     @property
     def after(self) -> FloatArray:
@@ -66,28 +40,11 @@ class SmoothResult(Result):
         """All squares are shown."""
         return np.ones(len(self.tiles.q), bool)
 
-    @cached_property
-    def shown(self) -> ShownMap:
-        """The map as it would be published: every square that anything of a record reaches."""
-        table = table_of(self.job)
+    @property
+    def placed(self) -> Placed:
+        """Every square that anything of a record reaches."""
         q, r = np.nonzero(self.smoothed.reached)
-        return ShownMap(
-            table.name,
-            table.by[0],
-            self.grid,
-            q + self.smoothed.left,
-            r + self.smoothed.low,
-            nearest(self.smoothed.total[q, r].tolist(), self.decimals),
-            table.response or table.value,
-            table.population,
-            self.decimals,
-            self.located.crs,
-        )
-
-    @cached_property
-    def release(self) -> Release | None:
-        """The map as a table; None unless somebody answers for it."""
-        return Release((self.shown.table(),)) if self.verdict.allows_release else None
+        return Placed(self.grid, q + self.smoothed.left, r + self.smoothed.low, self.smoothed.total[q, r])
 
     @property
     def question(self) -> str:
@@ -120,9 +77,7 @@ class SmoothResult(Result):
         (was, of), (is_, all_) = self.measures
         said = SmoothSpec.of(self.job)
         facts = {
-            "released": self.release is not None,
-            "grid": dict(self.grid.about()),
-            "crs": self.located.crs,
+            **self.facts,
             "bandwidth": self.bandwidth,
             "risk": said.risk,
             "max_risk": said.max_risk,

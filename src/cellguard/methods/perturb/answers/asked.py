@@ -154,7 +154,7 @@ def _refuse_many(dimensions: Sequence[Dimension], columns: Sequence[IntArray], m
 
 def _merged(by_leaf: sp.csr_array) -> tuple[sp.csr_array, IntArray]:
     """Return cells by parts and the part of each leaf combination: combinations in the same cells are one part."""
-    keys = np.random.default_rng(by_leaf.shape[0]).integers(1, 2**62, by_leaf.shape[0]).astype(np.uint64)
+    keys = np.random.default_rng().integers(1, 2**62, by_leaf.shape[0]).astype(np.uint64)
     row = np.repeat(np.arange(by_leaf.shape[0]), np.diff(by_leaf.indptr))
     mark = np.zeros(by_leaf.shape[1], np.uint64)
     np.add.at(mark, by_leaf.indices, keys[row])

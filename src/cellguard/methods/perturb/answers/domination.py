@@ -22,13 +22,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.linalg.growing import Extension, Ints
+from cellguard.linalg.growing import Extension
+from cellguard.linalg.layers import Ints, Rows
 from cellguard.rules.limits import NoiseRule
 from cellguard.solver import solve
 from cellguard.solver.program import Program, Status
 
 DOUBT = 7.0  # a mean of 8 squares is more than 7 times what it estimates with a chance of 3e-9
 _SAFE = 1 + 1e-6
+_MOVES = 1e-6  # the least leverage that is more than rounding
 _WIDE = 32
 _ROWS, _CLASSES, _PROGRAMS = 250, 700, 60
 
@@ -54,23 +56,21 @@ def suspects(worlds: FloatArray, tau: FloatArray) -> BoolArray:
     return np.asarray((tau > 0) & ((worlds**2).mean(axis=1) < DOUBT * tau**2 / (1 + tau**2)), bool)
 
 
-def dominated(
-    extension: Extension, matrix: sp.csr_array, leaf: Ints, doubtful: LongArray, tau: FloatArray
-) -> LongArray:
+def dominated(extension: Extension, rows: Rows, leaf: Ints, doubtful: LongArray, tau: FloatArray) -> LongArray:
     """Return which of the doubtful are not proven safe by leverage or by a world."""
     if not len(doubtful):
         return doubtful
-    leverage = extension.leverage(matrix, leaf, doubtful)
+    leverage = extension.leverage(rows, leaf, doubtful)
     limit = tau[doubtful] ** 2
     open_ = doubtful[leverage < limit / (1 + limit) * _SAFE]
     left = list[LongArray]()
     for start in range(0, len(open_), _WIDE):
         some = open_[start : start + _WIDE]
-        world = np.abs(extension.projected(matrix, leaf, some))
+        world = np.abs(extension.projected(rows, leaf, some))
         place = np.arange(len(some))
         own = world[some, place].copy()
         world[some, place] = 0
-        proven = (own > 1e-9) & (own >= tau[some] * world.max(axis=0) * _SAFE)
+        proven = (own > _MOVES) & (own >= tau[some] * world.max(axis=0) * _SAFE)
         left.append(some[~proven])
     return np.concatenate(left) if left else open_
 

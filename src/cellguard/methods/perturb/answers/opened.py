@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cellguard.answers.question import Question
-from cellguard.answers.spec import SourceSpec, fewest_of_rules, noise_rules_of, read_source
+from cellguard.answers.spec import FILE, SourceSpec, fewest_of_rules, noise_rules_of, read_source
 from cellguard.arrays import IntArray
 from cellguard.errors import InputError, JobError, did_you_mean, file_name, listing
 from cellguard.hierarchy.hierarchy import Dimension
@@ -23,6 +23,7 @@ from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.draw.multipliers import Multipliers, load_multipliers
 from cellguard.methods.perturb.draw.saved import Saved, read_saved
 from cellguard.methods.perturb.files.job_respondents import Calibration, read_calibration
+from cellguard.methods.perturb.files.published_tables import PublishedFolder, check_same, read_published
 from cellguard.methods.perturb.spec import PerturbSpec
 from cellguard.rules.limits import NoiseRule
 from cellguard.table.lattice import leaf_positions
@@ -52,16 +53,23 @@ def open_source(folder: Path) -> Opened:
     job = Job.load(folder / spec.job)
     if job.method != "perturb":
         raise JobError(f"{file_name(spec.job)}: the tables of a source are perturbed; say protect: {{method: perturb}}")
+    if job.known:
+        raise JobError("`known` totals are not kept by answers on the fly; leave them out, or use `cellguard perturb`")
     asked, variables = _with_all(job, spec)
-    data = read_calibration(asked, drawing=False)
+    published = _published(job)
+    data = read_calibration(asked, drawing=False, published=published)
     saved = read_saved(folder / spec.multipliers)
     drawn = load_multipliers(saved, data.records, data.inputs, name=f"the multipliers in {file_name(spec.multipliers)}")
     _refuse(data, drawn)
     _refuse_growth(job, drawn)
-    planned = data.tables[: len(job.tables)]
-    _refuse_missing(planned, drawn, saved)
+    check_same(published, data.published, drawn)
+    own = data.tables[: len(job.tables)]
+    _refuse_missing(own, drawn, saved)
+    planned = (*own, *data.published)
+    said = (*job.tables, *(table for here in published for table in here.tables))
+    _refuse_unknown(said, variables)
     rules = list(job.tables[0].rules)
-    responses = {table.response: response_of(drawn, table.response) for table in data.tables}
+    responses = {t.response: response_of(drawn, t.response) for t in (*data.tables, *data.published)}
     values = list(responses) if spec.values is None else spec.values
     return Opened(
         folder,
@@ -70,13 +78,35 @@ def open_source(folder: Path) -> Opened:
         {name: responses[name] for name in dict.fromkeys([*values, *(table.response for table in planned)])},
         spec.noise_rules or noise_rules_of(rules),
         max(spec.fewest, fewest_of_rules(rules)),
-        tuple(_question(job_table, table) for job_table, table in zip(job.tables, planned, strict=True)),
+        tuple(_question(spec, table) for spec, table in zip(said, planned, strict=True)),
         {
             "multipliers": saved.digest,
             "planned tables": _digest([drawn.mark(table) for table in planned]),
             "dimensions": _digest([[d.name, d.codes, d.parents] for d in _dimensions(data)]),
         },
     )
+
+
+def _published(job: Job) -> list[PublishedFolder]:
+    """Return what is published already, and counts as answered; refuse what cannot take part in the check."""
+    found = read_published(job, PerturbSpec.of(job).published)
+    for here in found:
+        if other := [table for table in here.methods if table.method != job.method]:
+            raise JobError(
+                f"`published`: table {other[0].name!r} in {file_name(here.folder.path)!r} is not perturbed, so that it "
+                "cannot be checked together with answers; take the folder out if its respondents are others"
+            )
+    return found
+
+
+def _refuse_unknown(tables: Sequence[TableSpec], variables: Sequence[str]) -> None:
+    """Refuse tables that count as answered and have a variable that the source does not know."""
+    for table in tables:
+        if unknown := [name for name in table.by if name not in variables]:
+            raise JobError(
+                f"table {table.name!r} counts as answered, and is by {unknown[0]!r}; add it to `variables` of {FILE}, "
+                "so that it is checked together with answers"
+            )
 
 
 def response_of(drawn: Multipliers, name: str) -> Response:

@@ -37,6 +37,7 @@ NOT_CHECKED = (
     "combinations of several contributors whose noise cancels, where a coalition knows all but one",
     "what refusals and withheld cells tell by themselves",
     "growth over years, but where the multipliers have steps for them",
+    "what the ratio of two values tells of a respondent that dominates both, to those who know one of them",
     "tables made before the source was a source, but those of its job",
 )
 _WHY = {

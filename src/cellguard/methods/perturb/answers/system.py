@@ -8,8 +8,8 @@
 - dominated: a contributor whom an outsider learns too closely by some combination, see `domination`.
 
 Two metrics serve: that of ones for the first two, that of sizes for the third. Small systems are decided modulo a prime
-and by linear programs; in large ones floats with the tolerances below find what is determined, and what is not proven
-safe counts as dangerous. Records of value 0 are taken to be known to everybody.
+that nobody knows, and by linear programs; in large ones floats with the tolerances below find what is determined, and
+what is not proven safe counts as dangerous. Records of value 0 are taken to be known to everybody.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from cellguard.arrays import BoolArray, FloatArray, LongArray
-from cellguard.linalg.growing import SAMPLES, Entries, Extension, Growing, Ints, Parts
+from cellguard.linalg.growing import SAMPLES, Extension, Growing, Parts
+from cellguard.linalg.layers import Ints, Rows
+from cellguard.linalg.residues import secret_prime
 from cellguard.linalg.rowspace import RowSpace
 from cellguard.methods.perturb.answers.domination import (
     dangerous,
@@ -93,19 +95,18 @@ class Trial:
 class System:
     """The published cells of one response. ``size`` and ``noise`` are those of the contributors, none of size 0."""
 
-    def __init__(self, size: FloatArray, noise: FloatArray, rules: Sequence[NoiseRule], *, seed: int = 0) -> None:
+    def __init__(self, size: FloatArray, noise: FloatArray, rules: Sequence[NoiseRule]) -> None:
         self.size, self.noise, self.rules = size, noise, tuple(rules)
         self.n = max(rule.n for rule in rules)
         self.tau = thresholds(size, noise, self.rules)
-        random = np.random.default_rng([seed, len(size)])
-        self.entries = Entries.none()
+        random = np.random.default_rng()  # whoever asks must not know by what is looked at
+        self._prime = secret_prime()
+        self.rows = Rows(len(size))
         worlds = random.standard_normal((len(size), SAMPLES))
         self.plain, self.sized = Growing(np.ones(len(size)), worlds), Growing(size, worlds)
         self.marks = np.zeros(len(size), np.uint64)
         self.known, self.exposed = np.zeros(len(size), bool), np.zeros(len(size), bool)
-        self._random = random
         self._held: tuple[Cells, Parts, Parts] | None = None
-        self._matrix: sp.csr_array | None = None
 
     def __len__(self) -> int:
         return len(self.size)
@@ -120,13 +121,6 @@ class System:
         """The mean over contributors of how far they are determined: rank / number."""
         return self.rank / max(len(self), 1)
 
-    @property
-    def matrix(self) -> sp.csr_array:
-        """The published cells that say something of their own, by contributors."""
-        if self._matrix is None:
-            self._matrix = self.entries.matrix(len(self))
-        return self._matrix
-
     def trial(self, cells: Cells, shown: BoolArray, *, judge: bool = True) -> Trial:
         """Return the system with some of the cells; without ``judge`` nothing is looked for."""
         plain_parts, sized_parts = self._parts(cells)
@@ -138,8 +132,8 @@ class System:
         if sized is None:  # sizes differ too much for the metric of sizes
             kept = np.setdiff1d(np.arange(len(order)), doubtful)
             sized, _ = Extension.of(sized_parts, sp.csr_array(sums[order[kept]]))
-        worlds = plain.project(self.matrix, cells.leaf, plain_parts.seen, self.plain.worlds)
-        sized_worlds = sized.project(self.matrix, cells.leaf, sized_parts.seen, self.sized.worlds)
+        worlds = plain.project(self.rows, cells.leaf, plain_parts.seen, self.plain.worlds)
+        sized_worlds = sized.project(self.rows, cells.leaf, sized_parts.seen, self.sized.worlds)
         unresolved = np.union1d(unresolved, candidates[_seen(sums, _by_part(cells, worlds), cells)])
         marks = self._marked(cells, sums, len(candidates))
         known, exposed, findings = self.known, self.exposed, tuple[Finding, ...]()
@@ -162,11 +156,11 @@ class System:
 
     def take(self, trial: Trial) -> None:
         """Take the cells of a trial in for good."""
-        self.entries = self.entries.joined(trial.cells.leaf, trial.plain.chosen)
+        self.rows = self.rows.joined(trial.cells.leaf, trial.plain.chosen)
         self.plain.add(trial.plain.against, trial.plain.own, trial.plain_worlds)
         self.sized.add(trial.sized.against, trial.sized.own, trial.sized_worlds)
         self.marks, self.known, self.exposed = trial.marks, trial.known, trial.exposed
-        self._held = self._matrix = None
+        self._held = None
 
     def taking_part(self, trial: Trial) -> tuple[LongArray, FloatArray]:
         """Return for some findings how much each new cell has to do with them: the cells, and cells by findings."""
@@ -180,7 +174,7 @@ class System:
             shares = [s for f in here for s in f.shares]
             column = [i for i, f in enumerate(here) for _ in f.unknowns]
             sums = sp.csc_array((shares, (unknowns, column)), shape=(len(self), len(here)))
-            part = extension.taking_part(self.matrix, trial.cells.leaf, sums)
+            part = extension.taking_part(self.rows, trial.cells.leaf, sums)
             parts.append(part / np.maximum(part.max(axis=0, initial=0.0), 1e-300))
         return trial.order, np.hstack(parts)
 
@@ -197,13 +191,13 @@ class System:
     def _parts(self, cells: Cells) -> tuple[Parts, Parts]:
         if self._held is None or self._held[0] is not cells:
             many = cells.sums.shape[1]
-            both = [Parts.of(metric, self.entries, cells.leaf, many) for metric in (self.plain, self.sized)]
+            both = [Parts.of(metric, self.rows, cells.leaf, many) for metric in (self.plain, self.sized)]
             self._held = (cells, both[0], both[1])
         return self._held[1:]
 
     def _marked(self, cells: Cells, sums: sp.csr_array, many: int) -> np.ndarray:
         """Return new marks: two contributors have one mark if they are in the same cells."""
-        keys = np.random.default_rng([self.rank, many, 7]).integers(1, 2**63, many).astype(np.uint64)
+        keys = np.random.default_rng().integers(1, 2**63, many).astype(np.uint64)
         by_part = np.zeros(cells.sums.shape[1] + 1, np.uint64)
         row = np.repeat(np.arange(many), np.diff(sums.indptr))
         np.add.at(by_part, sums.indices, keys[row])
@@ -223,9 +217,9 @@ class System:
         many = self.rank + sums.shape[0]
         small = np.flatnonzero(classes.width < self.n)
         if many <= _EXACT_ROWS and classes.many <= _EXACT_CLASSES:
-            kernel = RowSpace(self._by_class(cells, sums, classes)).kernel()
+            kernel = RowSpace(self._by_class(cells, sums, classes)).kernel(self._prime)
             sure = np.asarray(~kernel.any(axis=1), bool)
-            pairs = tied_pairs(kernel, small[~sure[small]])
+            pairs = tied_pairs(kernel, small[~sure[small]], self._prime)
             shares = [(1.0, 1.0)] * len(pairs)
         else:
             moved = [np.bincount(classes.of_each, world, classes.many) for world in worlds.T]
@@ -249,7 +243,7 @@ class System:
             known[both] = True
         exposed = self.exposed | known
         doubtful = np.flatnonzero(suspects(sized_worlds, self.tau) & ~exposed)
-        open_ = dominated(sized, self.matrix, cells.leaf, doubtful, self.tau)
+        open_ = dominated(sized, self.rows, cells.leaf, doubtful, self.tau)
         if len(open_) and programs_decide(many, classes.many, len(open_)):
             rows, of = self._by_class(cells, sums, classes), classes.of_each
             told = [dangerous(rows, of, self.size, self.noise, t, self.rules) for t in open_.tolist()]
@@ -261,10 +255,9 @@ class System:
     def _by_class(self, cells: Cells, sums: sp.csr_array, classes: _Classes) -> sp.csr_array:
         """Return all cells, the new ones included, by classes, which are in them whole."""
         first = classes.first
-        old = sp.csr_array(sp.csc_array(self.matrix)[:, first]) if self.rank else sp.csr_array((0, len(first)))
         wide = sp.csc_array(sp.hstack([sums, sp.csr_array((sums.shape[0], 1))]))
         new = wide[:, np.where(cells.leaf[first] < 0, sums.shape[1], cells.leaf[first])]
-        return sp.csr_array(sp.vstack([old, new], format="csr").astype(np.int64))
+        return sp.csr_array(sp.vstack([self.rows.columns(first), new], format="csr").astype(np.int64))
 
     def _unsafe(self, classes: _Classes, among: BoolArray) -> BoolArray:
         """Return which of some classes are unsafe, should their sums be known."""

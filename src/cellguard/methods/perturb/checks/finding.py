@@ -8,7 +8,18 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
-    "sensitive", "implied", "disclosed", "coalition", "interval", "few", "together", "ratio", "trend", "conflict"
+    "sensitive",
+    "implied",
+    "disclosed",
+    "coalition",
+    "interval",
+    "range",
+    "few",
+    "together",
+    "ratio",
+    "trend",
+    "known",
+    "conflict",
 ]
 
 

@@ -38,6 +38,10 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
     sensitive = sum(f.kind == "sensitive" for f in findings)
     if not sensitive and any(f.kind == "implied" for f in findings):
         return ["another method: a larger mu; findings.json says how much noise the sums that cells imply need"]
+    if not sensitive and any(f.kind == "known" for f in findings):
+        return [
+            "another method: marg_zes keeps margins at their true values, so that known ones take no noise out of cells"
+        ]
     if not sensitive:
         return ["another seed does not help: it is the cells' contributors that give the multipliers away"]
     settings = made.settings
@@ -47,6 +51,8 @@ def method_advice(tables: Sequence[CalibrationTable], made: Multipliers, finding
         return [
             f"another method: within the cap of {settings.opt.cap:g} some protection levels cannot be met; raise `cap`"
         ]
+    if settings.method == "balanced":
+        return [f"another method: a `low` and `high` above {settings.balanced.low:g}", *_seeds(tables, made)]
     choice = made.choice or choose_mu(tables, settings.mu)
     served, all_ = len(choice.of("served")), len(choice.cells)
     left_out, beyond = len(choice.of("supersensitive")), len(choice.of("not attainable"))

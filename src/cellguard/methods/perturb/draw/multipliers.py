@@ -23,6 +23,7 @@ from cellguard.methods.perturb.draw.attributes import (
     draw_attributes,
     far_derived,
 )
+from cellguard.methods.perturb.draw.balanced import Balance, Balanced, balance
 from cellguard.methods.perturb.draw.mu import MuChoice, MuOptions
 from cellguard.methods.perturb.draw.saved import Saved, aligned, check_inputs, fingerprints
 from cellguard.methods.perturb.draw.strata import Plan, Strata, Whom, plan_mu, plan_zes
@@ -34,12 +35,13 @@ from cellguard.methods.perturb.fit.opt import Opt
 from cellguard.randomness import checked_seed
 from cellguard.run_context import UNWATCHED, Run
 
-Method = Literal["zes", "zes_mu", "marg", "marg_zes", "opt", "least_loss"]
+Method = Literal["zes", "zes_mu", "balanced", "marg", "marg_zes", "opt", "least_loss"]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How tables are perturbed: ``zes`` draws with the mu of ``zes``, ``zes_mu`` finds mu as ``mu`` says.
+    """How tables are perturbed: ``zes`` draws with the mu of ``zes``, ``zes_mu`` finds mu as ``mu`` says, ``balanced``
+    draws within a range and balances the noise of cells that need none.
 
     The fitted methods draw with ``zes`` too, and then fit as ``marg`` or ``opt`` say, dealing out in the way ``assign``
     (None: the method's own). Contributions are rounded to ``decimals``, so that all sums of them have no more and
@@ -56,6 +58,7 @@ class Settings:
     opt: Opt = field(default_factory=Opt)
     assign: Way | None = None
     coarser: Mapping[str, int] = field(default_factory=dict)
+    balanced: Balanced = field(default_factory=Balanced)
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -94,7 +97,7 @@ class Multipliers:
     """One multiplier per unit (``base``) and, around it, one for each leaf response. Confidential.
 
     ``plan`` says how they were drawn, ``choice`` how ZES(mu) came to its mu, ``fit`` how a fitted method ended,
-    ``redrawn`` who drew again, and ``years`` whose multipliers are those of an earlier year.
+    ``redrawn`` who drew again, ``years`` whose multipliers are those of an earlier year, ``balance`` what was balanced.
     """
 
     records: Respondents
@@ -109,6 +112,18 @@ class Multipliers:
     fit: Fit | None = None
     redrawn: Redrawn | None = None
     years: Years | None = None
+    balance: Balance | None = None
+
+    def known(self, responses: Sequence[str]) -> Multipliers:
+        """Return these multipliers as an attacker may know them who knows the method: without balanced noise.
+
+        Only the noise of guarded units is drawn by chance alone; all others then have the multiplier 1.
+        """
+        if self.balance is None:
+            return self
+        guarded = np.isin(self.records.keys, np.array(self.balance.guarded, np.str_))
+        leaves = {leaf: np.where(guarded, m, 1.0) for leaf, m in self.by_leaf(responses).items()}
+        return replace(self, base=np.where(guarded, self.base, 1.0), attributes=leaves)
 
     def of(self, leaf: str) -> FloatArray:
         """Return the multipliers of a leaf response; of one that is new, drawn from a stream of its own."""
@@ -172,6 +187,7 @@ class Multipliers:
             "tables": tables,
             **({} if self.redrawn is None else {"redrawn": asdict(self.redrawn)}),
             **({} if self.years is None else {"years": asdict(self.years)}),
+            **({} if self.balance is None else {"balance": asdict(self.balance)}),
         }
         return Saved(
             in_order(self.records.keys),
@@ -202,7 +218,8 @@ def make_multipliers(
     """
     settings, definitions, seed = settings or Settings(), definitions or Definitions(), checked_seed(seed)
     check_definitions(records, definitions)
-    plan, choice, notes = plan_zes(settings.zes, strata), None, list(weight_warnings(records))
+    drawn = settings.balanced.zes if settings.method == "balanced" else settings.zes
+    plan, choice, notes = plan_zes(drawn, strata), None, list(weight_warnings(records))
     only = None if whom is None else whom.units(records, tables)
     if settings.method == "zes_mu":
         plan, choice = plan_mu(tables, settings.zes, settings.mu, strata, only)
@@ -219,6 +236,9 @@ def make_multipliers(
     elif settings.fitted is not None:
         leaves, fit = fitted_leaves(made, tables, run=run)
         return replace(made, attributes=leaves, notes=(*notes, *fit.notes), fit=fit)
+    elif settings.method == "balanced":
+        base, balanced = balance(made, tables, settings.balanced)
+        made = replace(made, base=base, balance=balanced)
     return _with_leaves(made, tables)
 
 
@@ -292,10 +312,11 @@ def load_multipliers(
         Opt(**about.get("opt", {})),
         about.get("assign"),
         about.get("coarser", dict.fromkeys(about.get("whole", ()), 0)),
+        Balanced(**about.get("balanced", {})),
     )
     definitions = Definitions(saved.parameters["definitions"])
     plan = Plan.read(saved.parameters["plan"])
-    again, years = saved.parameters.get("redrawn"), saved.parameters.get("years")
+    again, years, balanced = (saved.parameters.get(name) for name in ("redrawn", "years", "balance"))
     return Multipliers(
         records,
         base,
@@ -306,4 +327,5 @@ def load_multipliers(
         saved.seed,
         redrawn=None if again is None else Redrawn(**again),
         years=None if years is None else Years(**years),
+        balance=None if balanced is None else Balance(**{**balanced, "guarded": tuple(balanced["guarded"])}),
     )

@@ -12,6 +12,7 @@ from cellguard.errors import InputError
 from cellguard.methods.perturb.cells.calibration import CalibrationTable
 from cellguard.methods.perturb.cells.sensitivity import needs_of, still_unsafe
 from cellguard.methods.perturb.draw.attributes import draw_attributes
+from cellguard.methods.perturb.draw.balanced import balance
 from cellguard.methods.perturb.draw.multipliers import Multipliers, fitted_leaves
 from cellguard.methods.perturb.draw.noise import CellNoise, NoiseStatistics, groups_of, noise_statistics
 from cellguard.methods.perturb.draw.zes import draw_multipliers
@@ -62,6 +63,9 @@ def replicate_as_drawn(
         if made.settings.fitted is not None:
             again = replace(again, attributes=fitted_leaves(again, tables, number, run=run)[0])
         else:
+            if made.settings.method == "balanced":
+                base = balance(again, tables, made.settings.balanced)[0]
+                again = replace(made, base=base)
             purpose = ("replication", number)
             attributes = draw_attributes(made.records, base, leaves, how, made.seed, purpose=purpose)
             again = replace(again, attributes=attributes)

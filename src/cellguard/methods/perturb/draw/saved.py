@@ -25,6 +25,7 @@ from cellguard.methods.perturb.cells.respondents import Respondents
 
 _FORMAT = 2
 _NAME = b"cellguard-multipliers"
+_ATTRS = b"PANDAS_ATTRS"  # what pandas makes the attributes of a frame
 _ATTRIBUTE = "attribute:"
 _NOTHING = np.zeros(0)
 
@@ -112,7 +113,9 @@ def write_saved(path: str | Path, saved: Saved, *, force: bool = False) -> None:
     }
     columns = {"key": pa.array(saved.keys.tolist(), pa.string()), "base": pa.array(saved.base)}
     columns |= {_ATTRIBUTE + name: pa.array(m) for name, m in saved.attributes.items()}
-    table = pa.table(columns).replace_schema_metadata({_NAME: json.dumps(about, ensure_ascii=False).encode()})
+    told = json.dumps(about, ensure_ascii=False)
+    attrs = json.dumps({_NAME.decode(): about}, ensure_ascii=False)
+    table = pa.table(columns).replace_schema_metadata({_NAME: told.encode(), _ATTRS: attrs.encode()})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -133,7 +136,25 @@ def read_saved(path: str | Path) -> Saved:
     name = file_name(path)
     try:
         table = pq.read_table(path)
-        about = json.loads((table.schema.metadata or {})[_NAME])
+        if _NAME not in (table.schema.metadata or {}):
+            raise InputError(f"{name} is no multipliers' file, or a damaged one")
+        return saved_of(table, name)
+    except FileNotFoundError:
+        raise InputError(f"no file {str(path)!r}; give the multipliers' file of an earlier run") from None
+    except (OSError, pa.ArrowException):
+        raise InputError(f"{name} is no multipliers' file, or a damaged one") from None
+
+
+def saved_of(table: pa.Table, name: str = "the frame of multipliers", attrs: Mapping[str, Any] | None = None) -> Saved:
+    """Return the multipliers that a table of the file's columns holds; ``attrs`` are those that pandas kept of it."""
+    told = (table.schema.metadata or {}).get(_NAME)
+    if told is None and _NAME.decode() not in (attrs or {}):
+        raise InputError(
+            f"{name} does not say what the multipliers were made with (seed, settings, records); give the file itself, "
+            "or a frame that pyarrow or pandas read from it"
+        )
+    try:
+        about = (attrs or {})[_NAME.decode()] if told is None else json.loads(told)
         names = [n.removeprefix(_ATTRIBUTE) for n in table.column_names if n.startswith(_ATTRIBUTE)]
         saved = Saved(
             np.array(table.column("key").to_pylist(), np.str_),
@@ -144,9 +165,7 @@ def read_saved(path: str | Path) -> Saved:
             about["inputs"],
         )
         digest, number = about["digest"], about["format"]
-    except FileNotFoundError:
-        raise InputError(f"no file {str(path)!r}; give the multipliers' file of an earlier run") from None
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+    except (ValueError, KeyError, TypeError, pa.ArrowException):
         raise InputError(f"{name} is no multipliers' file, or a damaged one") from None
     if number != _FORMAT:
         raise InputError(f"{name} has the format {number}; this version of cellguard reads format {_FORMAT}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cellguard.attack.external_totals import read_named_totals
 from cellguard.errors import InputError, JobError
 from cellguard.hierarchy.hierarchy import Dimension
 from cellguard.inputs.identity import check_identity
@@ -16,6 +17,7 @@ from cellguard.job.jobfile import Job
 from cellguard.job.specs import TableSpec
 from cellguard.methods.perturb.cells.calibration import CalibrationTable, calibration_table
 from cellguard.methods.perturb.cells.respondents import Respondents
+from cellguard.methods.perturb.checks.known_sets import KnownTotal
 from cellguard.methods.perturb.draw.attributes import Definitions, define
 from cellguard.methods.perturb.draw.strata import Strata, by_column, by_need
 from cellguard.methods.perturb.files.published_tables import PublishedFolder, with_published
@@ -33,7 +35,7 @@ class Calibration:
     """The respondents of a job, its tables, definitions and strata, the digests of the records' files, and notes.
 
     ``files`` are the digests of all files that were read, by the name that the job gives them; ``published`` the
-    perturbed tables of these respondents that are published already.
+    perturbed tables of these respondents that are published already, ``known`` true totals that everybody has.
     """
 
     records: Respondents
@@ -44,6 +46,7 @@ class Calibration:
     strata: Strata | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     published: tuple[CalibrationTable, ...] = ()
+    known: tuple[KnownTotal, ...] = ()
 
 
 def read_calibration(job: Job, *, drawing: bool = True, published: Sequence[PublishedFolder] = ()) -> Calibration:
@@ -67,9 +70,18 @@ def read_calibration(job: Job, *, drawing: bool = True, published: Sequence[Publ
         twice = next(t.name for i, t in enumerate(tables) if t.name in {other.name for other in tables[:i]})
         raise JobError(f"two tables are named {twice!r}; give each a name of its own")
     strata = _strata(job, read, records, tables) if drawing else None
+    known = _known(job, tables)
     refuse_changed(job, files)
     inputs = _of_records(job, files)
-    return Calibration(records, tables, definitions, inputs, read.checked.notes, strata, files, old)
+    return Calibration(records, tables, definitions, inputs, read.checked.notes, strata, files, old, known)
+
+
+def _known(job: Job, tables: tuple[CalibrationTable, ...]) -> tuple[KnownTotal, ...]:
+    """Return the totals that everybody has from elsewhere, if the job names any."""
+    if not job.known:
+        return ()
+    totals = read_named_totals(job.data(job.known), [t.table for t in tables])
+    return tuple(KnownTotal(tables[total.table], total.cells) for total in totals)
 
 
 def _strata(job: Job, read: JobRecords, records: Respondents, tables: tuple[CalibrationTable, ...]) -> Strata | None:
@@ -165,7 +177,7 @@ def _table(job: Job, spec: TableSpec, records: Respondents, dimensions: Mapping[
 
 
 def _of_records(job: Job, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests of the records' own files; hierarchies may change later."""
+    """Return the digests of the records' own files; hierarchies may change later, and other columns of a frame."""
     spec = job.microdata
     names = {"file of records": spec.source, "metadata file": spec.rda} if spec else {}
-    return {role: known[name] for role, name in names.items() if name and name in known}
+    return {role: known[name] for role, name in names.items() if name and name in known and name not in job.held}

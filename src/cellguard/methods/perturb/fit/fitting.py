@@ -115,9 +115,9 @@ _HELD = {"one_way": "margins of one dimension", "two_way": "margins of one and t
 def _optimum(whole: Supertable, best: Optimum, how: FitSettings) -> str:
     sensitive = int(whole.sensitive.sum())
     served = sensitive - best.beyond - best.short
-    words = [f"{served:,} of {sensitive:,} sensitive cells meet their protection level"]
+    words = [f"{served:,} of {sensitive:,} sensitive cells meet their protection level"] if sensitive else []
     if best.beyond:
-        words.append(f"{best.beyond:,} need more than the cap allows")
+        words.append(f"{best.beyond:,} {'needs' if best.beyond == 1 else 'need'} more than the cap allows")
     if best.short:
         words.append(f"{best.short:,} cannot be served together with the others")
     if best.relaxed:

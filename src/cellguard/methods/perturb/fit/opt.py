@@ -102,7 +102,9 @@ def least_loss(whole: Supertable, how: Opt, seed: int, *purpose: str | int, run:
     if how.norm == "linf":
         raise InputError("the least loss that is safe goes with `norm: l1` or `norm: l2`")
     wish, need = _wish(whole, how, stream(seed, *purpose, "excess"))
-    served = np.where(need <= wish.reach[: len(need)], need * (1 + OVER), 0.0)
+    reach = wish.reach[: len(need)]
+    served = (1 + OVER) * np.minimum(need, reach)
+    wish = replace(wish, hard=np.where(_rows(np.where(need > reach, 1.0, 0.0), how) > 0, _BEYOND, wish.hard))
     guess = np.sign(desired_noise(whole, served, how.pattern, seed, *purpose))
     signs, proven = _signs(wish, served, guess, how, run)
     turn = stream(seed, *purpose, "turn").signs(1)[0]

@@ -163,6 +163,7 @@ _ATTACKS = (
     ("Combinations of cells", "disclosed", "Somebody who adds and subtracts cells of all tables to single out one."),
     ("Coalitions", "coalition", "All contributors but one of a combination of cells, if it holds a few only."),
     ("Bounds", "interval", "Somebody who knows that no contribution is below 0, in cells with few contributors."),
+    ("The range of the noise", "range", "Somebody who knows how far multipliers are from 1, at least and at most."),
     (
         "Ratios",
         "ratio",
@@ -174,7 +175,9 @@ _ATTACKS = (
 def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     """Describe which attacks were checked, with which result, and what was not looked at."""
     check = outcome.protected.check
-    rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in _ATTACKS]
+    balanced = check.multipliers.settings.method == "balanced"
+    asked = [attack for attack in _ATTACKS if balanced or attack[1] != "range"]
+    rows = [(name, *_result_of(outcome, kind), who) for name, kind, who in asked]
     result = ("not asked for", "open") if outcome.protected.spec.trends is None else _result_of(outcome, "trend")
     if not check.growth:  # else it is among what was not checked, below
         rows.append(("Trends", *result, "Somebody who divides cells of two years that one contributor dominates."))
@@ -183,6 +186,9 @@ def looked_at(outcome: Outcome[PerturbationResult]) -> Section:
     else:
         result = ("none given", "open")
     rows.append(("The same data suppressed", *result, "Tables of the same data that show true values (`published`)."))
+    if check.known:
+        who = f"Somebody who has true totals from elsewhere: {listing(check.known)}."
+        rows.append(("Known totals", *_result_of(outcome, "known"), who))
     if check.unseen:
         rows.append(
             (

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cellguard.methods.perturb.draw.balanced import Balance, Balanced
 from cellguard.methods.perturb.draw.noise import NoiseStatistics, table_statistics
 from cellguard.methods.perturb.draw.variance import published_variance
 from cellguard.methods.perturb.result import PerturbationResult
@@ -20,6 +21,8 @@ from cellguard.seam.outcome import Outcome
 _MOST_CELLS, _MOST_MU = 10, 20
 _METHODS = {
     "zes": "ZES: a random multiplier for each respondent, about mu away from 1, up or down",
+    "balanced": "Balanced noise: a random multiplier for each respondent; sides are dealt so that the noise of cells "
+    "that need none adds up to little",
     "marg": "MARG: margins move a little, and raking to them gives every cell a factor for all its contributors",
     "marg_zes": "MARG after ZES: random multipliers, then raking to the true margins",
     "opt": "OPT: multipliers that bring sensitive cells closest to their protection levels and others to their values",
@@ -90,10 +93,20 @@ def _who(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
         left = f"; {many(again.left, 'unit')} would still have to" if again.left else ""
         known = "; an attacker who knows that knows that the noise of a sensitive cell is at least its protection level"
         rows.append(("Redraw", text + left + (known if again.rounds else "")))
+    if made.balance is not None:
+        rows.append(("Balanced", _balanced(made.balance, made.settings.balanced)))
     if made.years is not None:
         text = f"{many(made.years.kept, 'respondent')} keep theirs of an earlier year, {made.years.new:,} are new"
         rows.append(("Years", f"{text}, {made.years.gone:,} are gone"))
     return rows
+
+
+def _balanced(done: Balance, how: Balanced) -> str:
+    """Say whose noise is balanced, and whose protects."""
+    exact = f", {done.exact:,} of which keep their totals" if how.totals == "exact" else ""
+    mine = f"{many(done.units, 'unit')} in {many(done.cells, 'cell')} that need no noise{exact}; theirs is taken to be"
+    others = f"{many(len(done.guarded), 'unit')} among the largest of sensitive cells have noise by chance alone"
+    return f"{mine} known to attackers. {others}"
 
 
 def _about_records(outcome: Outcome[PerturbationResult]) -> list[tuple[str, str]]:
@@ -133,6 +146,9 @@ def _distribution(outcome: Outcome[PerturbationResult]) -> str:
     if dealt and made.settings.method != "marg_zes":
         words = {"equal": "the same for all", "size": "larger ones move more", "strata": "the same for all of a class"}
         return f"among respondents who are in the same cells: {words.get(dealt, 'random, with the total kept')}"
+    if made.settings.method == "balanced":
+        how = made.settings.balanced
+        return f"1 ± r, r {how.shape} from {how.low:g} to {how.high:g}, of guarded units up or down at random"
     return f"1 ± r, r {zes.shape} with {centre} and sigma = {zes.deviation:.3g}, {signs}"
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from cellguard.methods.rounding.report.grids import LEGEND, rounded_grid
 from cellguard.methods.rounding.report.sections import concluded, looked_at, rounding, verdict
 from cellguard.methods.rounding.result import RoundingResult
+from cellguard.report.changed_pages import tables_of
 from cellguard.report.render import render
 from cellguard.report.run_facts import run_facts
-from cellguard.report.section import Section
-from cellguard.report.tables_page import heading, listed, public_tables, status_words
+from cellguard.report.tables_page import listed, public_tables, status_words
 from cellguard.seam.outcome import Outcome
 
 
@@ -21,16 +21,13 @@ def internal_page(outcome: Outcome[RoundingResult]) -> str:
     done = outcome.protected
     here = [number for number, table in enumerate(done.tables) if table.name in done.bases()]
     grids = [rounded_grid(done, number) for number in here]
-    seen = set().union(*(grid["status"] for grid in grids))
-    legend = [entry for entry in LEGEND if entry[0] in seen]
-    tables = Section("tables", "The tables", {"grids": [heading(g) for g in grids], "legend": legend})
     return render(
         "internal.html",
         title="Rounding of " + listed(list(done.bases())),
         verdict=verdict(outcome),
         sections=[
             rounding(outcome),
-            tables,
+            tables_of(grids, LEGEND),
             concluded(outcome),
             looked_at(outcome),
             run_facts(outcome.summary, outcome.made, "How the run went."),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cellguard.methods.rounding.result import RoundingResult
+from cellguard.report.changed_pages import verdict_of
 from cellguard.report.run_facts import attacks
 from cellguard.report.section import Section
 from cellguard.report.words import many, share
@@ -22,19 +24,16 @@ _KINDS = {
 }
 
 
-def verdict(outcome: Outcome[RoundingResult]) -> dict[str, Any]:
+def verdict(outcome: Outcome[RoundingResult]) -> Mapping[str, Any]:
     """Return the verdict in one line, one sentence and a few figures."""
-    head, about = outcome.verdict, outcome.summary["set"]
-    kind = head.kind if head.kind in {"safe", "unsafe"} else "undecided"
-    released = "" if outcome.release is not None else "Nothing was released. "
-    off = outcome.summary["distance"]
+    about, off = outcome.summary["set"], outcome.summary["distance"]
     figures = [
         (f"{about['cells']:,}", "cells", f"{about['shown']:,} with a value"),
         (f"{about['primary']:,}", "unsafe before rounding", share(about["primary"], about["cells"])),
         (f"{about['unsafe']:,}", "still unsafe", share(about["unsafe"], about["primary"])),
         (f"{off['mean']:.3g}", "moved on average", f"at most {off['largest']:g}"),
     ]
-    return {"kind": kind, "headline": f"{head.text}.", "sentence": released + head.caveat, "figures": figures}
+    return verdict_of(outcome, figures)
 
 
 def rounding(outcome: Outcome[RoundingResult]) -> Section:

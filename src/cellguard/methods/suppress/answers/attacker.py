@@ -1,12 +1,14 @@
 """What all answers of a value tell together, decided by linear programs over the records behind their cells.
 
 Records that no published cell tells apart are one class. Somebody who sees all answers, and knows what some respondents
-contributed, knows of the sums of the classes: those of the published cells, and a floor for each. Every respondent
-is looked at, whatever cycles the answers make and whether any cell lists the class or not.
+contributed, knows of the sums of the classes: those of the published cells, and a floor for each, which is the sum
+itself where nobody else is in the class. Every respondent is looked at, whatever cycles the answers make and whether
+any cell lists the class or not.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +25,7 @@ from cellguard.run_context import Run
 from cellguard.solver.program import Program, Status
 
 _SLACK = 1e-8  # of the largest sum
+_KEPT = 40  # moves that may serve further victims
 _HIGH = 1e3  # times the largest sum: more than anything that must be possible
 Classes = npt.NDArray[np.intp]
 
@@ -43,12 +46,22 @@ def refuse_unlike(shown: Shown, value: FloatArray) -> None:
 class _Need:
     """How closely, as a share of it, nobody may come to a contribution, if ``others`` pool what they know.
 
-    With ``fewest``, only classes of fewer respondents are looked at, from outside.
+    Everybody knows the contributions to within ``prior`` of them. With ``width``, what so many respondents have
+    together must stay open, to those who know nothing beforehand.
     """
 
     others: int
     share: float
-    fewest: int | None = None
+    prior: float = 1.0
+    width: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Knowledge:
+    """What somebody has of each class (``floors``), and the classes that nobody else is in (``alone``)."""
+
+    floors: FloatArray
+    alone: BoolArray
 
 
 def in_danger(
@@ -69,14 +82,14 @@ def in_danger(
     size = cells.shape[1]
     sums = np.bincount(class_of, value, size)
     scale = max(float(sums.max(initial=0)), 1e-9)
-    parts = _Parts(class_of, holding, value / scale)
+    parts = _Parts(class_of, holding, value / scale, _unit(shown, value) / scale)
     attack = _Attack(cells, sums / scale, run)
     try:
         return [
             np.isin(class_of, victim.at)
             for need in _needs(rules, together, counts=counts)
             for victim in parts.victims(need)
-            if not attack.stands(victim, parts, need.others)
+            if not attack.stands(victim, parts, need)
         ]
     finally:
         attack.close()
@@ -86,13 +99,20 @@ def _needs(rules: Sequence[Rule], together: int, *, counts: bool) -> list[_Need]
     found = []
     for rule in rules:
         if rule.fewest is not None:
-            found.append(_Need(0, 1.0 if counts else rule.accuracy / 100, rule.fewest))
+            share = 1.0 if counts else rule.accuracy / 100
+            found += [_Need(rule.fewest - 1 - width, share, width=width) for width in range(1, rule.fewest)]
         elif rule.noise is None:
             found.append(_Need(max(1, together), rule.accuracy / 100))
         else:
             others = rule.noise.n - 1
-            found.append(_Need(max(others, together) if others else 0, rule.noise.accuracy))
+            found.append(_Need(max(others, together) if others else 0, rule.noise.accuracy, rule.noise.prior))
     return list(dict.fromkeys(found))
+
+
+def _unit(shown: Sequence[Shown], value: FloatArray) -> float:
+    """Return the last digit of what is published, if every record is a multiple of it; 0 if not."""
+    decimals = max((one.table.decimals for one in shown), default=0)
+    return float(10.0**-decimals) if np.allclose(value, np.round(value, decimals), rtol=0, atol=1e-9) else 0.0
 
 
 def _classes(shown: Sequence[Shown]) -> tuple[Classes, BoolArray]:
@@ -110,54 +130,87 @@ def _classes(shown: Sequence[Shown]) -> tuple[Classes, BoolArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Victim:
-    """The classes of a contribution, whose it is (-1: of a whole class), and how large their sum must look possible."""
+    """The classes of a contribution, whose it is (-1: a whole class), its value, and how much larger it must look."""
 
     at: Classes
     holding: int
-    least: float
+    value: float
+    room: float
 
 
 class _Parts:
-    """What each holding has in each class, largest first within a class."""
+    """What each holding has in each class, largest first within a class; ``unit`` is the least that matters."""
 
-    def __init__(self, class_of: Classes, holding: Classes, value: FloatArray) -> None:
+    def __init__(self, class_of: Classes, holding: Classes, value: FloatArray, unit: float) -> None:
         pairs, of = np.unique(np.stack([class_of, holding], axis=1), axis=0, return_inverse=True)
         of_pair = np.asarray(np.bincount(of.reshape(-1), value, len(pairs)), float)
         order = np.lexsort((-of_pair, pairs[:, 0]))
         self._class, self._holding, self._value = pairs[order, 0], pairs[order, 1], of_pair[order]
         self._starts = np.flatnonzero(np.diff(self._class, prepend=-1))
         self._counts = np.diff(self._starts, append=len(self._class))
+        self._unit = unit
         names, many = np.unique(self._holding, return_counts=True)
-        self._several = names[many > 1]
+        self._several = [np.flatnonzero(self._holding == one) for one in names[many > 1].tolist()]
+        rank = np.arange(len(self._class)) - np.repeat(self._starts, self._counts)
+        self._able = np.union1d(self._holding[rank < 2], names[many > 1])
 
     def victims(self, need: _Need) -> Iterator[_Victim]:
         """Return whom to look at; the others of a class are safer than its largest."""
-        if need.fewest is not None:
-            for start in self._starts[self._counts < need.fewest].tolist():
-                total = float(self._value[self._class == self._class[start]].sum())
-                yield _Victim(self._class[[start]], -1, total + need.share * float(self._value[start]))
+        if need.width is not None:
+            yield from self._groups(need, need.width)
             return
-        several = [np.flatnonzero(self._holding == one) for one in self._several.tolist()]
-        for parts in [*(np.array([start]) for start in self._starts.tolist()), *several]:
-            least = (1 + need.share) * float(self._value[parts].sum())
-            yield _Victim(self._class[parts], int(self._holding[parts[0]]), least)
+        for parts in [*(np.array([start]) for start in self._starts.tolist()), *self._several]:
+            yield self._victim(self._class[parts], int(self._holding[parts[0]]), self._value[parts], need.share)
 
-    def all_known(self, victim: _Victim, others: int) -> FloatArray:
+    def _groups(self, need: _Need, width: int) -> Iterator[_Victim]:
+        """Return the classes, and those of one holding, in which there are so many respondents."""
+        for at in np.flatnonzero(self._counts == width).tolist():
+            own = self._value[self._starts[at] : self._starts[at] + width]
+            yield self._victim(self._class[[self._starts[at]]], -1, own, need.share)
+        for parts in self._several:
+            inside = np.isin(self._class, self._class[parts])
+            if len(np.unique(self._holding[inside])) == width:
+                yield self._victim(self._class[parts], -1, self._value[inside], need.share)
+
+    def _victim(self, at: Classes, holding: int, value: FloatArray, share: float) -> _Victim:
+        """Return a victim; a whole class must leave its largest contribution open."""
+        largest = float(value.max() if holding < 0 else value.sum())
+        room = max(share * largest, self._unit) if largest > 0 else 0.0
+        return _Victim(at, holding, float(value.sum()), room)
+
+    def all_known(self, victim: _Victim, others: int) -> _Knowledge:
         """Return what any so many others know of each class: what its largest others have."""
-        other = self._holding != victim.holding
+        other = self._others(victim)
         before = np.cumsum(other) - other
         rank = before - np.repeat(before[self._starts], self._counts)
-        return self._floors(other & (rank < others))
+        return self._known(other & (rank < others))
 
-    def known(self, victim: _Victim) -> Iterator[FloatArray]:
-        """Return what each single other knows of each class; smaller ones of a class know less."""
-        rank = np.arange(len(self._class)) - np.repeat(self._starts, self._counts)
-        able = np.union1d(self._holding[rank < 2], self._several)
-        for one in able[able != victim.holding].tolist():
-            yield self._floors(self._holding == one)
+    def known(self, victim: _Victim, world: FloatArray | None, sums: FloatArray) -> Iterator[_Knowledge]:
+        """Return what each single other knows of each class; smaller ones of a class know less.
 
-    def _floors(self, those: BoolArray) -> FloatArray:
-        return np.asarray(np.bincount(self._class[those], self._value[those], len(self._starts)), float)
+        Of those in other classes than the victim only they are looked at who know that a ``world`` is not so, if one is
+        given.
+        """
+        theirs = self._others(victim)
+        some = theirs & np.isin(self._holding, self._able)
+        if world is not None:
+            here = world[self._class]
+            alone = np.repeat(self._counts == 1, self._counts)
+            know = (here < self._value - _SLACK) | (alone & (np.abs(here - sums[self._class]) > _SLACK))
+            some &= know | np.isin(self._class, victim.at)
+        for one in np.unique(self._holding[some]).tolist():
+            yield self._known((self._holding == one) & theirs)
+
+    def _others(self, victim: _Victim) -> BoolArray:
+        """Return the parts of those who are not the victim."""
+        if victim.holding < 0:
+            return np.isin(self._holding, self._holding[np.isin(self._class, victim.at)], invert=True)
+        return np.asarray(self._holding != victim.holding, bool)
+
+    def _known(self, those: BoolArray) -> _Knowledge:
+        many = len(self._starts)
+        floors = np.asarray(np.bincount(self._class[those], self._value[those], many), float)
+        return _Knowledge(floors, np.asarray(np.bincount(self._class[those], minlength=many) == self._counts, bool))
 
 
 class _Attack:
@@ -167,44 +220,69 @@ class _Attack:
         matrix = sp.csr_array(cells.astype(float))
         told, zero = matrix @ sums, np.zeros(len(sums))
         self._sums, self._run, self._every = sums, run, np.arange(len(sums))
-        self._high = np.full(len(sums), _HIGH)
-        self._session = solver.open(Program(matrix, told, told, zero, self._high, zero), run=run)
+        high = np.full(len(sums), _HIGH)
+        self._nothing = _Knowledge(zero, np.zeros(len(sums), bool))
+        self._moves: deque[FloatArray] = deque(maxlen=_KEPT)
+        self._session = solver.open(Program(matrix, told, told, zero, high, zero), run=run)
 
     def close(self) -> None:
         """Give the solver back."""
         self._session.close()
 
-    def stands(self, victim: _Victim, parts: _Parts, others: int) -> bool:
-        """Return whether a contribution may be as large as it must, whatever ``others`` pool."""
-        if others and self._possible(victim, parts.all_known(victim, others)) is not None:
-            return True
-        outside = self._possible(victim, np.zeros(len(self._sums)))
-        if others != 1 or outside is None:
-            return outside is not None and not others  # of coalitions only what suffices for all of them is looked at
-        return all(
-            self._shown_by(outside, victim, known) or self._possible(victim, known) is not None
-            for known in parts.known(victim)
+    def stands(self, victim: _Victim, parts: _Parts, need: _Need) -> bool:
+        """Return whether a contribution may be as large as it must, whatever ``need.others`` pool."""
+        prior, others = need.prior, need.others
+        if others > 1:  # of coalitions only what suffices for all of them is looked at
+            return self._possible(victim, parts.all_known(victim, others), prior) is not None
+        world = self._seen_before(victim) if prior >= 1 else None
+        if world is None:
+            outside = self._possible(victim, self._nothing, prior)
+            if outside is None:
+                return False
+            world = self._towards(victim, outside - self._sums) if prior >= 1 else None
+        return not others or all(
+            self._possible(victim, known, prior) is not None for known in parts.known(victim, world, self._sums)
         )
 
-    def _shown_by(self, point: FloatArray, victim: _Victim, known: FloatArray) -> bool:
-        """Return whether a point between the truth and another shows that somebody who knows more is held off, too."""
-        true = float(self._sums[victim.at].sum())
-        need = victim.least + float(known[victim.at].sum()) - true
-        way = float(point[victim.at].sum()) - true
-        if way <= 0 or need > way:
-            return False
-        between = self._sums + max(need / way, 0.0) * (point - self._sums)
-        return bool((between >= known - _SLACK).all())
+    def _seen_before(self, victim: _Victim) -> FloatArray | None:
+        """Return sums that fit what is published and make the contribution large enough, by a move found before."""
+        found = (self._towards(victim, move) for move in reversed(self._moves))
+        return next((world for world in found if world is not None), None)
 
-    def _possible(self, victim: _Victim, known: FloatArray) -> FloatArray | None:
+    def _towards(self, victim: _Victim, move: FloatArray) -> FloatArray | None:
+        """Return the sums so far along a move, or against it, that the contribution is just large enough."""
+        way = float(move[victim.at].sum())
+        lacking = max(self._most(victim, self._nothing, 1.0) - float(self._sums[victim.at].sum()), 0.0)
+        if lacking and abs(way) < _SLACK:
+            return None
+        world = self._sums + (lacking / way if lacking else 0.0) * move
+        return world if (world >= -_SLACK).all() and (world <= _HIGH).all() else None
+
+    def _range(self, known: _Knowledge, prior: float) -> tuple[FloatArray, FloatArray]:
+        """Return between what the sums of the classes are for somebody who knows some parts, and the rest roughly."""
+        rest = np.maximum(self._sums - known.floors, 0.0)
+        low = self._sums - prior * rest
+        high = self._sums + prior * rest if prior < 1 else np.full(len(rest), _HIGH)
+        return low, np.where(known.alone, self._sums, high)
+
+    def _most(self, victim: _Victim, known: _Knowledge, prior: float) -> float:
+        """Return how large the classes of the victim must be able to be."""
+        true = float(self._sums[victim.at].sum())
+        others = true - victim.value - float(known.floors[victim.at].sum())
+        return true + victim.room - prior * others
+
+    def _possible(self, victim: _Victim, known: _Knowledge, prior: float) -> FloatArray | None:
         """Return sums that fit what is published and known, and make the contribution large enough; None if none do."""
         self._run.check()
         cost = np.zeros(len(self._sums))
         cost[victim.at] = -1.0
+        low, high = self._range(known, prior)
         self._session.set_cost(self._every, cost)
-        self._session.set_bounds(self._every, np.minimum(known, self._sums), self._high)
+        self._session.set_bounds(self._every, np.minimum(low, self._sums), high)
         found = self._session.solve()
         if found.status is Status.stopped:
             found = self._session.solve_afresh()
-        least = victim.least + float(known[victim.at].sum())
-        return found.x if found.status is Status.optimal and -found.objective >= least - _SLACK else None
+        if found.status is not Status.optimal or -found.objective < self._most(victim, known, prior) - _SLACK:
+            return None
+        self._moves.append(found.x - self._sums)
+        return found.x

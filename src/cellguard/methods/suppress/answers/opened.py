@@ -17,7 +17,7 @@ from cellguard.answers.spec import SourceSpec, read_source
 from cellguard.arrays import BoolArray, FloatArray
 from cellguard.errors import InputError, JobError, did_you_mean, file_name
 from cellguard.hierarchy.hierarchy import Dimension
-from cellguard.inputs.records import column_of, read_records
+from cellguard.inputs.records import HeldRecords, column_of, read_records
 from cellguard.inputs.shown.memory import Shown, shown_of
 from cellguard.inputs.shown.nearness import Codes
 from cellguard.inputs.shown.record_sets import digest
@@ -187,6 +187,7 @@ def open_records(folder: Path) -> Opened:
         "rules": digest_of_figures([f"{value}: {rule}" for value, one in templates.items() for rule in one.rules]),
     }
     grouped = group_records(records.checked)
+    job = job.with_held({job.microdata.source: HeldRecords(records, grouped)})
     return Opened(folder, spec, job, templates, {name: dimensions[name] for name in variables}, grouped, owner)
 
 

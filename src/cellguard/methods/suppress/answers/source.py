@@ -45,7 +45,8 @@ CHECKED = (
 NOT_CHECKED = (
     "what is known of values beforehand, but that none is below 0, and what answers about one value tell of another",
     "what refusals and suppressed cells tell by themselves",
-    "tables published outside of this source that `previous` of its job does not name",
+    "tables published elsewhere that `previous` of the job does not name, and cycles of those that it names "
+    "with answers",
 )
 Cell = frozenset[tuple[str, str]]
 _BEFORE, _APART = "what was answered before", "what must be suppressed"
@@ -74,6 +75,7 @@ class SuppressingSource(AnsweringSource):
     """A source of suppressed tables that was opened."""
 
     method = METHOD
+    narrows = False
     checked, not_checked = CHECKED, NOT_CHECKED
 
     def __init__(self, folder: str | Path) -> None:
@@ -204,8 +206,8 @@ class SuppressingSource(AnsweringSource):
             held[_APART] = {**{h: [c[i] for c in cells] for i, h in enumerate(heads)}, "status": [*secret.values()]}
             more["apriori"] = _APART
         job = self.opened.job_of(question, "asked", **more)
-        if self._told_before:
-            held[_BEFORE] = Memory(tuple(told.earlier for told in self._told_before))
+        if before := [told.earlier for told in self._told_before if told.value == question.value]:
+            held[_BEFORE] = Memory(tuple(before))
             previous = [*job.previous, PreviousSpec(folder=_BEFORE)]
             job = job.model_copy(update={"previous": previous})
         run = Run(deadline=time.monotonic() + self.spec.limits.seconds)

@@ -94,8 +94,8 @@ class Bounds:
         """Solve whole masters, each with the cuts that the last pattern violates; mend what is nearly safe.
 
         Rounds that neither save nor prove anything end it when they are too many in a row, and so does the work that is
-        ``allowed``. Masters are only solved ``to_the_end`` where they are small; if they take long all the same, they
-        end as soon as the gap is what the effort asks for.
+        ``allowed``. Masters are only solved ``to_the_end`` where they are small; then only that work ends them before
+        the gap is what the effort asks for.
         """
         search, idle, fresh, begin = self.search, 0, 1, self.search.work
         for number in range(self.policy.optimal_rounds):
@@ -117,5 +117,6 @@ class Bounds:
                 search.trim()
             search.report_progress(f"round {number + 1}")
             idle = 0 if search.gap < before * (1 - self.policy.progress) else idle + 1
-            if (not fresh and not rough) or search.gap <= self.policy.proven or idle >= patience:
+            tired = idle >= patience and (not to_the_end or search.gap <= search.effort.gap)
+            if (not fresh and not rough) or search.gap <= self.policy.proven or tired:
                 break

@@ -46,6 +46,7 @@ class Repairer:
         self.system = system
         self.run = run
         self.neighbours = Neighbours(system.matrix, order=system.cost)
+        self.looked_at = 0  # cells of all programs so far
 
     def flow(
         self,
@@ -76,6 +77,7 @@ class Repairer:
         best: _Attempt | None = None
         for step in self.system.policy.ladder:
             cells = self.neighbours.near([target.cell], step, hidden, barred)
+            self.looked_at += len(cells)
             found = _Attempt.at(self, target, cells, hidden, guide)
             if found is not None and (best is None or found.cost < best.cost):
                 gained = best is None or found.cost < 0.98 * best.cost
@@ -86,6 +88,7 @@ class Repairer:
                 break
         if best is None and not local:
             cells = np.flatnonzero(~barred | (np.arange(len(barred)) == target.cell))
+            self.looked_at += len(cells)
             best = _Attempt.at(self, target, cells, hidden, guide)
         return None if best is None else best.scaled(target)
 

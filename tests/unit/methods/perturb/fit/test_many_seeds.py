@@ -60,8 +60,9 @@ def test_every_norm_serves_sensitive_cells(method, norm):
     assert sum(sensitive for sensitive, _ in told) > 0, "the data must ask for noise"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=pytest.mark.long if seed < 20 else pytest.mark.endless) for seed in range(50)]
+)
 @pytest.mark.parametrize(("method", "norm"), WAYS)
 def test_every_norm_serves_sensitive_cells_over_many_seeds(method, norm, seed):
     check(seed, method, norm)
