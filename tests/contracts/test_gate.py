@@ -206,7 +206,7 @@ def careless(request):
             return release(self.audit.pattern, self.audit.grains.value, self.audit.grains.decimals)
 
         def summary(self):
-            facts = {"failing": [], "set": {"cells": 4, "relations": 1, "witnesses": 0}}
+            facts = {"failing": [], "set": {"cells": 4, "relations": 1, "primary": 1, "witnesses": 0}}
             return Summary("careless", self.verdict, {}, facts=facts)
 
     @dataclass(frozen=True, eq=False)
