@@ -71,7 +71,7 @@ def messages(kinds: frozenset[str] = ERRORS) -> list[Message]:
 
 def _of_module(module: _Module, kinds: frozenset[str]):
     for function in module.functions.values():
-        if function.name.strip("_") in _EXPLAIN or function.name.endswith("fault"):
+        if function.name.strip("_") in _EXPLAIN or "fault" in function.name.split("_"):
             for one in ast.walk(function):
                 if isinstance(one, ast.Return) and one.value is not None:
                     yield from _told(one.value, module, function, "fault")

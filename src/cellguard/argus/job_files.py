@@ -150,12 +150,6 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
         columns["cost"] = table.cost
         cells["cost"] = "cost"
     pq.write_table(pa.table(columns), folder / f"{table.name}.parquet")
-    protect: dict[str, Any] = {"effort": asked.effort}
-    if asked.engine:
-        protect["engine"] = asked.engine
-    if table.distant:
-        protect["cost"] = "distance"
-    protect = protect if changes is None else dict(changes)
     said: dict[str, Any] = {
         "name": table.name,
         "by": by,
@@ -163,7 +157,7 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
         "zeros": "possible" if table.number in asked.nonstructural else "known",
         "cells": cells,
         "rules": [*direct, {"given": {"column": "unsafe", "protection_percent": table.rule.manual or 20.0}}],
-        "protect": protect,
+        "protect": _suppressed(table, asked) if changes is None else dict(changes),
     }
     if not is_count:
         said["decimals"] = table.decimals
@@ -172,6 +166,15 @@ def _table(table: ArgusTable, by: list[str], asked: Asked, folder: Path) -> dict
     if table.tolerance:
         said["tolerance"] = table.tolerance
     return said
+
+
+def _suppressed(table: ArgusTable, asked: Asked) -> dict[str, Any]:
+    protect: dict[str, Any] = {"effort": asked.effort}
+    if asked.engine:
+        protect["engine"] = asked.engine
+    if table.distant:
+        protect["cost"] = "distance"
+    return protect
 
 
 def _counts(table: ArgusTable) -> bool:

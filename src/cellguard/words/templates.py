@@ -66,7 +66,7 @@ class Template:
         names = self._names()
         letters = sum(map(str.isalpha, "".join(self.literals)))
         least = 0 if not names else _FIRST if not self.literals[0] and self.parts[0] in names else _TELLING
-        if not self.parts or letters < _LEAST:
+        if not self.parts or (letters < _LEAST and not all(map(is_count, self.parts))):
             return "more words"
         return "nothing" if letters >= least else "quotes"
 

@@ -303,12 +303,12 @@ def _how_drawn(made: Multipliers) -> dict[str, Any]:
 
 def _sides(made: Multipliers) -> NotChecked:
     """Return what somebody concludes who guesses on which side of 1 a multiplier is."""
-    near = 100 * guess_of_a_side(made.settings)
+    at_most = 100 * guess_of_a_side(made.settings)
     return NotChecked(
         "sides",
         "guesses of a side",
         f"Somebody who guesses whether a multiplier is above 1 or below: one guess in two is right, and the "
-        f"contribution is then known to within {near:.3g} % or less.",
+        f"contribution is then known to within {at_most:.3g} % or less.",
     )
 
 
