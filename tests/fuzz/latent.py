@@ -78,9 +78,11 @@ class Latent:
     def cells(self) -> dict[Cell, list[int]]:
         """All cells that have records and that no table lists, with their records.
 
-        One with just the records of a listed cell tells no more than that: the rules of its table judge it.
+        One with just the records of a listed cell tells no more than that: the rules of its table judge it. Of values
+        these are the records that are not 0: a record of 0 changes neither the sum nor who has which part of it.
         """
         records = self.response.case.records
+        value = None if self.response.is_count else records.values[self.response.name]
         above = [
             {leaf: [leaves for leaves in self.names[column] if leaf in leaves] for leaf in self.every[column]}
             for column in self.columns
@@ -92,8 +94,12 @@ class Latent:
                     shown.setdefault(cell, []).append(i)
                 elif cell in found or len(found) < MOST:
                     found.setdefault(cell, []).append(i)
-        alike = {tuple(inside) for inside in shown.values()}
-        return {cell: inside for cell, inside in found.items() if tuple(inside) not in alike}
+
+        def part_of(inside: Sequence[int]) -> tuple[int, ...]:
+            return tuple(i for i in inside if value is None or value[i])
+
+        alike = {part_of(inside) for inside in shown.values()}
+        return {cell: inside for cell, inside in found.items() if part_of(inside) not in alike}
 
     def unsafe(self) -> dict[Cell, list[int]]:
         """Those that the rules call unsafe; of ready-made tables without sums of their cells, which nobody judges."""
