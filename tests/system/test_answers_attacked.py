@@ -96,6 +96,6 @@ def test_the_attacker_finds_what_an_unguarded_source_tells():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("method", ["suppress", "keys"])
-def test_the_attacker_finds_what_a_source_without_memory_tells(method):
-    assert [seed for seed, known, _, _ in attack(method, range(12), memory=False) if known]
+def test_the_attacker_finds_what_a_source_without_memory_tells():
+    """Of most sources of keys there are too many truths to list, so only those that suppress show that it finds any."""
+    assert [seed for seed, known, _, _ in attack("suppress", range(12), memory=False) if known]
